@@ -1,0 +1,189 @@
+import {
+  remaining,
+  resetAfterMs,
+  standingAt,
+  waitMs,
+  type Account,
+  type Standing,
+} from '../../algorithms/account.js';
+import { monotonicClock, type Clock } from '../../clock.js';
+import type { Policy } from '../../policies/policy.js';
+import {
+  RateLimitStore,
+  type Charge,
+  type Decision,
+  type DecisionSource,
+  type Operation,
+} from '../rate-limit.store.js';
+import { BoundedAccounts } from './bounded-accounts.js';
+
+export interface MemoryStoreOptions {
+  /** Default: the wall clock at start, monotonic from there. */
+  clock?: Clock;
+  /** Keys kept at the same time. Default 1 000 000. */
+  maxKeys?: number;
+  /** What its decisions name as their source. Default `'memory'`. */
+  source?: DecisionSource;
+}
+
+const NO_ACCOUNT: Account = { state: undefined, blockedUntil: 0 };
+
+/** Counters in this process: the store when no Redis is configured, and the fallback of one. */
+export class MemoryStore extends RateLimitStore {
+  private readonly clock: Clock;
+  private readonly accounts: BoundedAccounts;
+  private readonly source: DecisionSource;
+
+  constructor({
+    clock = monotonicClock,
+    maxKeys = 1_000_000,
+    source = 'memory',
+  }: MemoryStoreOptions = {}) {
+    super();
+    this.clock = clock;
+    this.accounts = new BoundedAccounts(maxKeys);
+    this.source = source;
+  }
+
+  /** Keys kept now, expired ones that no request has swept yet included. */
+  get size(): number {
+    return this.accounts.size;
+  }
+
+  decide(operation: Operation): Promise<readonly Decision[]> {
+    return Promise.resolve(this.decideNow(operation));
+  }
+
+  /** The same without a promise: nothing here waits. */
+  decideNow({ verb, charges }: Operation): readonly Decision[] {
+    const now = this.clock.now();
+    switch (verb) {
+      case 'consume':
+      case 'peek':
+        return this.decideTogether(charges, now, verb === 'peek');
+      case 'charge':
+      case 'refund':
+        return charges.map((charge) => this.move(charge, now, verb));
+      case 'block':
+        return charges.map((charge) => this.setBlock(charge, now, now + charge.cost));
+      case 'unblock':
+        return charges.map((charge) => this.setBlock(charge, now, 0));
+      case 'reset':
+        return charges.map((charge) => {
+          this.accounts.delete(charge.key);
+          return this.nextDecision(charge, now);
+        });
+    }
+  }
+
+  /**
+   * Every charge is decided on what the ones before it would leave; then all are charged or none.
+   * Nothing is written before all are decided.
+   */
+  private decideTogether(
+    charges: readonly Charge[],
+    now: number,
+    isPeek: boolean,
+  ): readonly Decision[] {
+    const homes = charges.map((charge) => (isPeek ? charge.key : this.homeOf(charge, now)));
+    const tentative = new Map<string, Account>();
+    const waits: number[] = [];
+    const delays: number[] = [];
+    let isRefused = false;
+
+    for (const [index, { policy, cost, isShadow }] of charges.entries()) {
+      const home = homes[index]!;
+      const account = tentative.get(home) ?? this.accountAt(home);
+      const standing = standingAt(policy.law, policy, account, now);
+      const wait = waitMs(policy.law, policy, standing, cost);
+      waits.push(wait);
+      delays.push(wait === 0 && cost > 0 ? policy.law.delayMs(policy, standing.state) : 0);
+      if (wait > 0) isRefused ||= isShadow !== true;
+      else if (cost > 0) {
+        const state = policy.law.charge(policy, standing.state, cost, standing.now);
+        tentative.set(home, { state, blockedUntil: account.blockedUntil });
+      }
+    }
+
+    const isCharged = !isPeek && !isRefused;
+    for (const [index, { policy }] of charges.entries()) {
+      const home = homes[index]!;
+      const charged = isCharged ? tentative.get(home) : undefined;
+      if (charged !== undefined) this.put(home, policy, charged, now);
+      else if (!isPeek) this.repair(home, policy, now);
+    }
+    return charges.map(({ policy }, index) => {
+      const standing = this.standing(homes[index]!, policy, now);
+      return this.decision(policy, standing, waits[index]!, delays[index]!);
+    });
+  }
+
+  private move(charge: Charge, now: number, verb: 'charge' | 'refund'): Decision {
+    const { policy, cost } = charge;
+    const home = this.homeOf(charge, now);
+    const standing = this.standing(home, policy, now);
+    const state = policy.law[verb](policy, standing.state, cost, standing.now);
+    if (cost > 0 && state !== standing.state) {
+      this.put(home, policy, { state, blockedUntil: this.accountAt(home).blockedUntil }, now);
+    }
+    return this.decision(policy, this.standing(home, policy, now), 0, 0);
+  }
+
+  private setBlock(charge: Charge, now: number, blockedUntil: number): Decision {
+    const home = this.homeOf(charge, now);
+    const { state } = this.accountAt(home);
+    this.put(home, charge.policy, { state, blockedUntil }, now);
+    return this.nextDecision({ ...charge, key: home }, now);
+  }
+
+  private nextDecision({ policy, key }: Charge, now: number): Decision {
+    const standing = this.standing(key, policy, now);
+    return this.decision(policy, standing, waitMs(policy.law, policy, standing, 1), 0);
+  }
+
+  /** Where a charge is counted: its key, or one bucket for all the keys there is no room for. */
+  private homeOf({ key, policy }: Charge, now: number): string {
+    if (this.accounts.get(key) !== undefined || this.accounts.makeRoom(now)) return key;
+    return `overflow ${policy.name} ${policy.text}`;
+  }
+
+  private accountAt(key: string): Account {
+    return this.accounts.get(key) ?? NO_ACCOUNT;
+  }
+
+  private standing(key: string, policy: Policy, now: number): Standing {
+    return standingAt(policy.law, policy, this.accountAt(key), now);
+  }
+
+  private repair(key: string, policy: Policy, now: number): void {
+    const account = this.accountAt(key);
+    if (account.state === undefined) return;
+    const { state, needsRepair } = standingAt(policy.law, policy, account, now);
+    if (needsRepair) this.put(key, policy, { ...account, state }, now);
+  }
+
+  /** A full quota is the same as no account. */
+  private put(key: string, policy: Policy, account: Account, now: number): void {
+    const standing = standingAt(policy.law, policy, account, now);
+    const reset = resetAfterMs(policy.law, policy, standing);
+    if (reset === 0) {
+      this.accounts.delete(key);
+      return;
+    }
+    const free = remaining(policy.law, policy, standing) / policy.law.capacity(policy);
+    this.accounts.put(key, { ...account, expiresAt: now + reset, free });
+  }
+
+  private decision(policy: Policy, standing: Standing, wait: number, delayMs: number): Decision {
+    return {
+      policy: policy.name,
+      allowed: wait === 0,
+      limit: policy.limit,
+      remaining: remaining(policy.law, policy, standing),
+      retryAfterMs: wait,
+      resetAfterMs: resetAfterMs(policy.law, policy, standing),
+      delayMs,
+      source: this.source,
+    };
+  }
+}

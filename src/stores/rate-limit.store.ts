@@ -1,0 +1,60 @@
+import type { Policy } from '../policies/policy.js';
+
+/** One policy counted under one key. */
+export interface Charge {
+  readonly policy: Policy;
+  readonly key: string;
+  /** Whole units, 0 or more; for `block`, the whole milliseconds it lasts. */
+  readonly cost: number;
+  /** Counts and reports, but refuses nothing. */
+  readonly isShadow?: boolean;
+}
+
+/**
+ * - `consume`: charge all if all pass, else none.
+ * - `peek`: the same answer, nothing charged, nothing written.
+ * - `charge`: unconditional, may overdraw. `refund`: never above full.
+ * - `block`, `unblock`, `reset`: of one key; they answer what a cost of 1 would now meet.
+ */
+export type Verb = 'consume' | 'peek' | 'charge' | 'refund' | 'block' | 'unblock' | 'reset';
+
+export interface Operation {
+  readonly verb: Verb;
+  readonly charges: readonly Charge[];
+}
+
+/** Who decided: a store, or what stands in for it while it is away. */
+export type DecisionSource = 'redis' | 'memory' | 'denied-cache' | 'fallback' | 'open' | 'closed';
+
+/** One tier's verdict. `docs/algorithms.md` says what each number means, to the millisecond. */
+export interface Decision {
+  /** Name of the policy. */
+  readonly policy: string;
+  /** The cost fits now. */
+  readonly allowed: boolean;
+  /** The policy's limit, in whole units per window. */
+  readonly limit: number;
+  /** The largest cost that would pass now; after an allowed charge, what is left. */
+  readonly remaining: number;
+  /** 0 when allowed; else when the same cost passes if nobody else asks. `Infinity`: never. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until the whole quota is free again. */
+  readonly resetAfterMs: number;
+  /** Leaky bucket only: milliseconds the caller waits for its turn. */
+  readonly delayMs: number;
+  readonly source: DecisionSource;
+}
+
+/**
+ * Where counters live. The class is the injection token of the module's store; extend it for a
+ * store around a store. `test/stores/store-conformance.ts` is the suite that every store passes.
+ */
+export abstract class RateLimitStore {
+  /** One decision a charge, in order, all or nothing. Rejects only when the store is away. */
+  abstract decide(operation: Operation): Promise<readonly Decision[]>;
+
+  /** Lets go of what the store opened itself. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
