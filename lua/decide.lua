@@ -102,6 +102,8 @@ local function standingOf(account, policy, state)
   if state and law.isOutdated and law.isOutdated(state, advanced) then
     needsRepair = true
   end
+  -- A full quota has nothing to put right, and writing it would forget what other numbers hold.
+  needsRepair = needsRepair and law.resetAfter(policy, advanced, now) > 0
   return {
     state = advanced, now = now, behind = now - clock, needsRepair = needsRepair,
     blocked = math.max(0, account.blockedUntil - clock),
@@ -184,6 +186,8 @@ local function move(charge, verb)
   local moved = policy.law[verb](policy, standing.state, charge.cost, standing.now)
   if charge.cost > 0 and moved ~= standing.state then
     put(account, policy, moved)
+  elseif standing.needsRepair then
+    put(account, policy, standing.state)
   end
   report(1, policy, account, 0, 0)
 end
@@ -197,9 +201,11 @@ function changes.refund(charge)
 end
 
 local function reportNext(charge)
-  local standing = standingOf(charge.account, charge.policy, charge.account.state)
-  local wait = waitOf(charge.policy, standing, 1)
-  report(wait == 0 and 1 or 0, charge.policy, charge.account, wait, 0)
+  local policy, account = charge.policy, charge.account
+  local standing = standingOf(account, policy, account.state)
+  local wait = waitOf(policy, standing, 1)
+  local delay = wait == 0 and policy.law.delay(policy, standing.state) or 0
+  report(wait == 0 and 1 or 0, policy, account, wait, delay)
 end
 
 function changes.block(charge)
@@ -252,23 +258,30 @@ for _ = 1, whole(nextArg()) or 0 do
   end
 end
 
+-- A full quota is the same as no state, and a block that is over the same as none.
+local function write(key, account)
+  local policy, state = account.policy, account.state
+  local now = state and math.max(clock, state.at) or clock
+  local life = state and policy.law.life(policy, state, now) or 0
+  life = life > 0 and life + now - clock or 0
+  local value = life > 0 and policy.law.write(state) or ''
+  if account.blockedUntil > clock then
+    value = string.format('!%.0f ', account.blockedUntil) .. value
+    life = math.max(life, account.blockedUntil - clock)
+  end
+  if life > 0 then
+    redis.call('SET', key, value, 'PX', string.format('%.0f', life + SKEW_MS))
+  elseif account.exists then
+    redis.call('DEL', key)
+  end
+end
+
 for index, account in pairs(accounts) do
-  local key, policy = keys[index], account.policy
-  local isLasting = account.isTouched and account.exists and not account.isChanged
-    and redis.call('PTTL', key) == -1
-  if account.isChanged or isLasting then
-    local standing = standingOf(account, policy, account.state)
-    local reset = resetOf(policy, standing)
-    if reset > 0 then
-      local block = ''
-      if standing.blocked > 0 then
-        block = string.format('!%.0f ', account.blockedUntil)
-      end
-      local value = block .. policy.law.write(standing.state)
-      redis.call('SET', key, value, 'PX', string.format('%.0f', reset + SKEW_MS))
-    elseif account.exists then
-      redis.call('DEL', key)
-    end
+  local key = keys[index]
+  if account.isChanged then
+    write(key, account)
+  elseif account.isTouched and account.exists and redis.call('PTTL', key) == -1 then
+    write(key, account)
   end
 end
 

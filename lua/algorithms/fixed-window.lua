@@ -46,6 +46,7 @@ algorithms['fixed-window'] = function()
   function law.resetAfter(policy, state, now)
     return state.used > 0 and state.at + policy.window - now or 0
   end
+  law.life = law.resetAfter
 
   function law.charge(policy, state, cost)
     return { at = state.at, used = cost > MAX - state.used and MAX or state.used + cost }

@@ -3,7 +3,7 @@
 algorithms['gcra'] = function()
   local law = {
     read = bucket.read, write = bucket.write, capacity = bucket.capacity, moveTo = bucket.moveTo,
-    isOutdated = bucket.isOutdated, resetAfter = bucket.resetAfter, delay = noDelay,
+    isOutdated = bucket.isOutdated, resetAfter = bucket.resetAfter, life = bucket.life, delay = noDelay,
   }
 
   local function withBacklog(policy, amount, now)
@@ -12,7 +12,7 @@ algorithms['gcra'] = function()
   end
 
   function law.advance(policy, state, now)
-    if not state or now >= state.at + state.fullAfter then
+    if not state or now - state.at >= state.fullAfter then
       return withBacklog(policy, 0, now)
     end
     if policy.rate == 0 then

@@ -75,6 +75,7 @@ algorithms['sliding-window-counter'] = function()
     end
     return state.previous > 0 and state.at + policy.window - now or 0
   end
+  law.life = law.resetAfter
 
   local function withCurrent(state, current)
     return { at = state.at, previous = state.previous, current = current }

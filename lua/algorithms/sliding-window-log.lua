@@ -149,6 +149,7 @@ algorithms['sliding-window-log'] = function()
   function law.resetAfter(policy, state, now)
     return used(state) > 0 and state.at + policy.window - now or 0
   end
+  law.life = law.resetAfter
 
   -- The same entries with totals of `width` bytes, counted from `before`.
   local function widened(state, width)
@@ -167,6 +168,9 @@ algorithms['sliding-window-log'] = function()
 
   function law.charge(policy, state, cost, now)
     local span = math.min(MAX_TOTAL, used(state) + math.min(cost, MAX_TOTAL))
+    if span == used(state) then
+      return state
+    end
     local width = totalWidth(math.min(MAX_TOTAL, math.max(policy.limit, span)))
     local charged = state.width < width and widened(state, width) or copy(state)
     -- Entries of one millisecond leave together, so they are kept as one.

@@ -3,7 +3,7 @@
 algorithms['token-bucket'] = function()
   local law = {
     read = bucket.read, write = bucket.write, capacity = bucket.capacity, moveTo = bucket.moveTo,
-    isOutdated = bucket.isOutdated, resetAfter = bucket.resetAfter, delay = noDelay,
+    isOutdated = bucket.isOutdated, resetAfter = bucket.resetAfter, life = bucket.life, delay = noDelay,
   }
 
   local function withLevel(policy, amount, now)
@@ -14,7 +14,7 @@ algorithms['token-bucket'] = function()
 
   function law.advance(policy, state, now)
     local capacity = policy.burst * policy.unit
-    if not state or now >= state.at + state.fullAfter then
+    if not state or now - state.at >= state.fullAfter then
       return withLevel(policy, capacity, now)
     end
     if policy.rate == 0 then

@@ -26,7 +26,7 @@ end
 
 function bucket.isOutdated(stored, advanced)
   return stored.unit ~= advanced.unit
-    or stored.at + stored.fullAfter ~= advanced.at + advanced.fullAfter
+    or stored.fullAfter - (advanced.at - stored.at) ~= advanced.fullAfter
 end
 
 function bucket.capacity(policy)
@@ -35,6 +35,10 @@ end
 
 function bucket.resetAfter(policy, state)
   return policy.rate == 0 and 0 or state.fullAfter
+end
+
+function bucket.life(policy, state, now)
+  return state.fullAfter - (now - state.at)
 end
 
 -- Milliseconds for `units` to flow.

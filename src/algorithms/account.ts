@@ -31,13 +31,36 @@ export function standingAt(
   if (state !== undefined && isFromTheFuture) state = algorithm.moveTo(numbers, state, clock);
   const now = state !== undefined && state.at > clock ? state.at : clock;
   const advanced = algorithm.advance(numbers, state, now);
+  const hasChanged =
+    isFromTheFuture || (state !== undefined && algorithm.isOutdated(state, advanced));
   return {
     state: advanced,
     now,
     behindMs: now - clock,
     blockedMs: account.blockedUntil > clock ? account.blockedUntil - clock : 0,
-    needsRepair:
-      isFromTheFuture || (state !== undefined && algorithm.isOutdated(state, advanced)),
+    // A full quota has nothing to put right, and writing it would forget what other numbers hold.
+    needsRepair: hasChanged && algorithm.resetAfterMs(numbers, advanced, now) > 0,
+  };
+}
+
+/**
+ * The account without what says nothing any more: a state that is full again, a block that is over.
+ * `lifeMs` is for how long the rest has to be kept; 0 when nothing is left.
+ */
+export function trimmed(
+  algorithm: Algorithm,
+  numbers: PolicyNumbers,
+  { state, blockedUntil }: Account,
+  clock: number,
+): Account & { readonly lifeMs: number } {
+  const now = state === undefined ? clock : Math.max(clock, state.at);
+  const restMs = state === undefined ? 0 : algorithm.lifeMs(numbers, state, now);
+  const stateMs = restMs > 0 ? restMs + now - clock : 0;
+  const blockMs = Math.max(0, blockedUntil - clock);
+  return {
+    state: stateMs > 0 ? state : undefined,
+    blockedUntil: blockMs > 0 ? blockedUntil : 0,
+    lifeMs: Math.max(stateMs, blockMs),
   };
 }
 

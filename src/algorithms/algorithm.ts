@@ -48,8 +48,10 @@ export interface Algorithm<S extends State = State> {
   delayMs(numbers: PolicyNumbers, state: S): number;
   /** The largest cost that would pass now. */
   remaining(numbers: PolicyNumbers, state: S, now: number): number;
-  /** Milliseconds until the quota is full again; 0 when this state is as good as none. */
+  /** Milliseconds until the quota is full again. */
   resetAfterMs(numbers: PolicyNumbers, state: S, now: number): number;
+  /** Milliseconds until a state, advanced or not, is full by the numbers it was written with. */
+  lifeMs(numbers: PolicyNumbers, state: S, now: number): number;
   /** Charged whether it fits or not. */
   charge(numbers: PolicyNumbers, state: S, cost: number, now: number): S;
   /** Given back, never above full. */

@@ -33,7 +33,9 @@ export const bucketTraits = {
   }),
   isOutdated: (stored: BucketState, advanced: BucketState): boolean =>
     stored.unit !== advanced.unit ||
-    stored.at + stored.fullAfter !== advanced.at + advanced.fullAfter,
+    stored.fullAfter - (advanced.at - stored.at) !== advanced.fullAfter,
+  lifeMs: (_numbers: PolicyNumbers, state: BucketState, now: number): number =>
+    state.fullAfter - (now - state.at),
   resetAfterMs: (numbers: PolicyNumbers, state: BucketState): number =>
     numbers.rate === 0 ? 0 : state.fullAfter,
 };

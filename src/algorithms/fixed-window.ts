@@ -1,4 +1,4 @@
-import { MAX, type Algorithm, type State } from './algorithm.js';
+import { MAX, type Algorithm, type PolicyNumbers, type State } from './algorithm.js';
 import { windowStart, windowTraits } from './window.js';
 
 export interface FixedWindowState extends State {
@@ -26,9 +26,8 @@ export const fixedWindow: Algorithm<FixedWindowState> = {
 
   remaining: (numbers, state) => Math.max(0, numbers.limit - state.used),
 
-  resetAfterMs(numbers, state, now) {
-    return state.used > 0 ? state.at + numbers.windowMs - now : 0;
-  },
+  resetAfterMs: untilOver,
+  lifeMs: untilOver,
 
   charge: (_numbers, state, cost) => ({
     at: state.at,
@@ -37,3 +36,11 @@ export const fixedWindow: Algorithm<FixedWindowState> = {
 
   refund: (_numbers, state, cost) => ({ at: state.at, used: Math.max(0, state.used - cost) }),
 };
+
+function untilOver(
+  { windowMs }: PolicyNumbers,
+  { at, used }: FixedWindowState,
+  now: number,
+): number {
+  return used > 0 ? at + windowMs - now : 0;
+}

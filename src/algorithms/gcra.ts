@@ -20,7 +20,7 @@ export const gcra: Algorithm<BucketState> = {
   delayMs: () => 0,
 
   advance(numbers, state, now) {
-    if (state === undefined || now >= state.at + state.fullAfter) {
+    if (state === undefined || now - state.at >= state.fullAfter) {
       return withBacklog(numbers, 0, now);
     }
     if (numbers.rate === 0) return state;

@@ -1,4 +1,4 @@
-import { MAX, floorDiv, type Algorithm, type State } from './algorithm.js';
+import { MAX, floorDiv, type Algorithm, type PolicyNumbers, type State } from './algorithm.js';
 import { windowStart, windowTraits } from './window.js';
 
 export interface SlidingWindowCounterState extends State {
@@ -51,10 +51,8 @@ export const slidingWindowCounter: Algorithm<SlidingWindowCounterState> = {
     return Math.max(0, floorDiv((limit - current) * windowMs - weighed, windowMs));
   },
 
-  resetAfterMs({ windowMs }, { at, previous, current }, now) {
-    if (current > 0) return at + 2 * windowMs - now;
-    return previous > 0 ? at + windowMs - now : 0;
-  },
+  resetAfterMs: untilOver,
+  lifeMs: untilOver,
 
   charge({ windowMs }, state, cost) {
     const most = floorDiv(MAX, windowMs);
@@ -63,3 +61,12 @@ export const slidingWindowCounter: Algorithm<SlidingWindowCounterState> = {
 
   refund: (_numbers, state, cost) => ({ ...state, current: Math.max(0, state.current - cost) }),
 };
+
+function untilOver(
+  { windowMs }: PolicyNumbers,
+  { at, previous, current }: SlidingWindowCounterState,
+  now: number,
+): number {
+  if (current > 0) return at + 2 * windowMs - now;
+  return previous > 0 ? at + windowMs - now : 0;
+}

@@ -1,4 +1,4 @@
-import type { Algorithm, State } from './algorithm.js';
+import type { Algorithm, PolicyNumbers, State } from './algorithm.js';
 import { windowTraits } from './window.js';
 
 /** The most that the log's packed Redis form counts: six bytes. */
@@ -51,10 +51,12 @@ export const slidingWindowLog: Algorithm<SlidingWindowLogState> = {
 
   remaining: ({ limit }, state) => Math.max(0, limit - used(state)),
 
-  resetAfterMs: ({ windowMs }, state, now) => (used(state) > 0 ? state.at + windowMs - now : 0),
+  resetAfterMs: untilOver,
+  lifeMs: untilOver,
 
   charge(_numbers, state, cost, now) {
     const added = Math.min(cost, MAX_TOTAL - used(state));
+    if (added === 0) return state;
     const { total, times, totals, first, end, before } = compacted(state);
     // Entries of one millisecond leave together, so they are kept as one.
     const hasOlder = total > before && state.at < now;
@@ -79,6 +81,10 @@ export const slidingWindowLog: Algorithm<SlidingWindowLogState> = {
 };
 
 const used = (state: SlidingWindowLogState): number => state.total - state.before;
+
+function untilOver({ windowMs }: PolicyNumbers, state: SlidingWindowLogState, now: number): number {
+  return used(state) > 0 ? state.at + windowMs - now : 0;
+}
 
 const empty = (at: number): SlidingWindowLogState => ({
   at,

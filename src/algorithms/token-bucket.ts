@@ -18,7 +18,7 @@ export const tokenBucket: Algorithm<BucketState> = {
 
   advance(numbers, state, now) {
     const capacity = capacityUnits(numbers);
-    if (state === undefined || now >= state.at + state.fullAfter) {
+    if (state === undefined || now - state.at >= state.fullAfter) {
       return withLevel(numbers, capacity, now);
     }
     if (numbers.rate === 0) return state;

@@ -22,7 +22,11 @@ export function checkObject(
   return value as Record<string, unknown>;
 }
 
-export function checkOneOf<T extends string>(value: unknown, option: string, known: readonly T[]): T {
+export function checkOneOf<T extends string>(
+  value: unknown,
+  option: string,
+  known: readonly T[],
+): T {
   if (typeof value === 'string' && (known as readonly string[]).includes(value)) return value as T;
   const hint = typeof value === 'string' ? didYouMean(value, known) : '';
   const expected = `one of ${known.map((name) => `'${name}'`).join(', ')}`;
@@ -56,4 +60,10 @@ export function checkDuration(value: unknown, option: string, max: number): numb
     throw new RateLimitConfigurationError(option, mismatch(value, `at most ${max} ms`));
   }
   return ms;
+}
+
+/** An optional function. */
+export function checkFunction<T>(value: T, option: string): T {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new RateLimitConfigurationError(option, mismatch(value, 'a function'));
 }

@@ -11,7 +11,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 function editDistance(from: string, to: string): number {
   const target = to.toLowerCase();
   let row = Array.from({ length: target.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from.toLowerCase().slice(0, 64)].entries()) {
+  for (const [index, letter] of Array.from(from.toLowerCase().slice(0, 64)).entries()) {
     let diagonal = row[0]!;
     const next = [index + 1];
     for (let column = 1; column <= target.length; column++) {

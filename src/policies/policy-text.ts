@@ -9,7 +9,8 @@ const EXPECTED =
  */
 export function parsePolicyText(text: string, option: string): Record<string, unknown> {
   const [head = '', ...parameters] = text.slice(0, 256).split(',');
-  const [, algorithm, limit, window] = /^([a-z-]+):([0-9]{1,16})\/([0-9]{1,16}[a-z]+)$/.exec(head) ?? [];
+  const [, algorithm, limit, window] =
+    /^([a-z-]+):([0-9]{1,16})\/([0-9]{1,16}[a-z]+)$/.exec(head) ?? [];
   if (algorithm === undefined) throw malformed(text, option);
 
   const options: Record<string, unknown> = { algorithm, limit: Number(limit), window };

@@ -1,5 +1,8 @@
 import type { Policy } from '../policies/policy.js';
 
+/** While the store is away: limit in this process, admit, or refuse with 503. */
+export type FailurePolicy = 'local' | 'open' | 'closed';
+
 /** One policy counted under one key. */
 export interface Charge {
   readonly policy: Policy;
@@ -8,6 +11,8 @@ export interface Charge {
   readonly cost: number;
   /** Counts and reports, but refuses nothing. */
   readonly isShadow?: boolean;
+  /** Default: the store's own. */
+  readonly onStoreFailure?: FailurePolicy;
 }
 
 /**

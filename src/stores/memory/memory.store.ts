@@ -2,6 +2,7 @@ import {
   remaining,
   resetAfterMs,
   standingAt,
+  trimmed,
   waitMs,
   type Account,
   type Standing,
@@ -125,7 +126,7 @@ export class MemoryStore extends RateLimitStore {
     const state = policy.law[verb](policy, standing.state, cost, standing.now);
     if (cost > 0 && state !== standing.state) {
       this.put(home, policy, { state, blockedUntil: this.accountAt(home).blockedUntil }, now);
-    }
+    } else this.repair(home, policy, now);
     return this.decision(policy, this.standing(home, policy, now), 0, 0);
   }
 
@@ -138,7 +139,9 @@ export class MemoryStore extends RateLimitStore {
 
   private nextDecision({ policy, key }: Charge, now: number): Decision {
     const standing = this.standing(key, policy, now);
-    return this.decision(policy, standing, waitMs(policy.law, policy, standing, 1), 0);
+    const wait = waitMs(policy.law, policy, standing, 1);
+    const delayMs = wait === 0 ? policy.law.delayMs(policy, standing.state) : 0;
+    return this.decision(policy, standing, wait, delayMs);
   }
 
   /** Where a charge is counted: its key, or one bucket for all the keys there is no room for. */
@@ -162,16 +165,19 @@ export class MemoryStore extends RateLimitStore {
     if (needsRepair) this.put(key, policy, { ...account, state }, now);
   }
 
-  /** A full quota is the same as no account. */
   private put(key: string, policy: Policy, account: Account, now: number): void {
-    const standing = standingAt(policy.law, policy, account, now);
-    const reset = resetAfterMs(policy.law, policy, standing);
-    if (reset === 0) {
-      this.accounts.delete(key);
-      return;
+    const { lifeMs, ...kept } = trimmed(policy.law, policy, account, now);
+    if (lifeMs === 0) this.accounts.delete(key);
+    else {
+      const free = this.freePart(policy, kept, now);
+      this.accounts.put(key, { ...kept, expiresAt: now + lifeMs, free });
     }
-    const free = remaining(policy.law, policy, standing) / policy.law.capacity(policy);
-    this.accounts.put(key, { ...account, expiresAt: now + reset, free });
+  }
+
+  private freePart(policy: Policy, account: Account, now: number): number {
+    const capacity = policy.law.capacity(policy);
+    if (capacity === 0) return 0;
+    return remaining(policy.law, policy, standingAt(policy.law, policy, account, now)) / capacity;
   }
 
   private decision(policy: Policy, standing: Standing, wait: number, delayMs: number): Decision {

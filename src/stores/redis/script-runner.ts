@@ -59,7 +59,8 @@ export function scriptRunnerFor(client: unknown, option: string): ScriptRunner {
     return fromEvalNumkeys(client as unknown as EvalNumkeysClient);
   }
   const hint = has(client, 'evalSha') ? '; wrap a node-redis client: fromNodeRedis(client)' : '';
-  const expected = 'a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner';
+  const expected =
+    'a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner';
   throw new RateLimitConfigurationError(option, `${mismatch(client, expected)}${hint}`);
 }
 

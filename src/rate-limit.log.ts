@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import type { Client } from './identity/client.js';
+import { RecentMap } from './identity/recent-map.js';
+import type { RequestIdentity } from './identity/request-identity.js';
+import { RateLimitSettings } from './rate-limit.settings.js';
+import type { DecidedTier } from './visit.js';
+
+/** One line a minute for each subject: a flood of refusals must not become a flood of lines. */
+const QUIET_MS = 60_000;
+const REMEMBERED = 1_000;
+
+/** What operators read. No key, no secret and, unless asked for, no user and no address is in it. */
+@Injectable()
+export class RateLimitLog {
+  private readonly logger = new Logger('RateLimit');
+  private readonly said = new RecentMap<string, number>(REMEMBERED);
+
+  constructor(private readonly settings: RateLimitSettings) {}
+
+  refused({ name, decision, isShadow, cost }: DecidedTier, identity: RequestIdentity): void {
+    void identity.client().then(
+      (client) => {
+        const who = this.describe(client);
+        if (this.isQuiet(`refused ${name} ${who}`)) return;
+        const verb = isShadow ? 'would refuse' : 'refused';
+        const retry = Number.isFinite(decision.retryAfterMs)
+          ? `passes in ${decision.retryAfterMs} ms`
+          : 'never passes';
+        this.logger.log(
+          `${verb} ${who}: tier '${name}', limit ${decision.limit}, cost ${cost}, ${retry} (${decision.source})`,
+        );
+      },
+      () => undefined,
+    );
+  }
+
+  resolverFailed(what: string, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!this.isQuiet(`failed ${what}`)) this.logger.error(`${what} was not decided: ${reason}`);
+  }
+
+  /** Once per transition: the store went away, or is back. */
+  storeChanged(error: Error | undefined): void {
+    if (error === undefined) this.logger.log('the store is back');
+    else this.logger.error(`the store is away, onStoreFailure holds: ${error.message}`);
+  }
+
+  private describe({ kind, id }: Client): string {
+    const { logIdentity = false, secret = '' } = this.settings.identity;
+    const isKnown = kind === 'api-key' && this.settings.identity.apiKey?.verify !== undefined;
+    if (isKnown || logIdentity) return `${kind} ${JSON.stringify(id)}`;
+    const digest = createHmac('sha256', secret).update(`${kind} ${id}`).digest('base64url');
+    return `${kind} #${digest.slice(0, 10)}`;
+  }
+
+  private isQuiet(line: string): boolean {
+    const now = this.settings.clock.now();
+    const last = this.said.get(line);
+    if (last !== undefined && now - last < QUIET_MS) return true;
+    this.said.set(line, now);
+    return false;
+  }
+}

@@ -1,0 +1,38 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { LimiterService } from './limiter.service.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
+import {
+  ConfigurableModuleClass,
+  type ASYNC_OPTIONS_TYPE,
+  type OPTIONS_TYPE,
+} from './rate-limit.module-definition.js';
+import { RATE_LIMIT_PROVIDERS } from './rate-limit.providers.js';
+import { RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
+import { PhaseRunner } from './phase-runner.js';
+import { RateLimitStore } from './stores/rate-limit.store.js';
+
+/**
+ * Rate limiting for the whole app. Import it once, in the root module, after the guards that
+ * authenticate.
+ */
+@Module({
+  imports: [DiscoveryModule],
+  providers: RATE_LIMIT_PROVIDERS,
+  // The guard's own dependency is exported so that `@UseGuards(RateLimitGuard)` works anywhere.
+  exports: [LimiterService, RateLimitGuard, PhaseRunner, RateLimitStore, RATE_LIMIT_REDIS],
+})
+export class RateLimitModule extends ConfigurableModuleClass {
+  /** Every option is checked at boot; see `RateLimitOptions`. */
+  static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  /**
+   * The same from `useFactory`, `useClass` or `useExisting`, with `inject` and `imports`.
+   * `isGlobal` and `registerGuard` stand beside them.
+   */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return super.forRootAsync(options);
+  }
+}

@@ -1,0 +1,73 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PROBLEM_CONTENT_TYPE } from '../http/problem.js';
+import type { HttpHeader } from '../http/rate-limit-headers.js';
+import type { Caller } from '../identity/request-identity.js';
+import { RateLimitException } from '../rate-limit.exception.js';
+import type { Transport } from './transport.js';
+
+/** The part of Express's and Fastify's requests that is read. */
+export interface HttpRequest {
+  readonly ip?: unknown;
+  readonly url?: string;
+  readonly originalUrl?: string;
+  readonly headers?: Record<string, unknown>;
+  readonly socket?: { readonly remoteAddress?: unknown };
+  readonly raw?: IncomingMessage;
+}
+
+export function httpCaller(request: HttpRequest): Caller {
+  return {
+    request,
+    ip: request.ip,
+    peer: (request.raw ?? request).socket?.remoteAddress,
+    headers: request.headers ?? {},
+  };
+}
+
+/** Express's request is Node's own, Fastify's wraps it. */
+export function httpCarrier(request: HttpRequest): object {
+  return request.raw ?? request;
+}
+
+/** As it was sent, so that no spelling of another path passes for an exempt one. */
+export function httpPath(request: HttpRequest): string | undefined {
+  return (request.originalUrl ?? request.url)?.split('?', 1)[0];
+}
+
+/** Express and Fastify, by what their adapters have in common. */
+export function httpTransport(host: HttpAdapterHost): Transport {
+  const requestOf = (context: ExecutionContext): HttpRequest => context.switchToHttp().getRequest();
+
+  function setHeaders(context: ExecutionContext, headers: readonly HttpHeader[]): void {
+    const response: object | undefined = context.switchToHttp().getResponse();
+    const { httpAdapter } = host;
+    if (response === undefined || httpAdapter.isHeadersSent(response)) return;
+    for (const [name, value] of headers) httpAdapter.setHeader(response, name, value);
+  }
+
+  return {
+    caller: (context) => httpCaller(requestOf(context)),
+    path: (context) => httpPath(requestOf(context)),
+    setHeaders,
+    refuse(context, refusal, body) {
+      setHeaders(context, refusalHeaders(body));
+      return Promise.resolve(new RateLimitException(refusal, body));
+    },
+    onGone(context, callback) {
+      const response = context.switchToHttp().getResponse<{ raw?: ServerResponse }>();
+      const raw = (response.raw ?? response) as ServerResponse;
+      raw.once('close', callback);
+      return () => raw.off('close', callback);
+    },
+  };
+}
+
+/** A refusal is for this caller and this moment; no cache may give it to another. */
+export function refusalHeaders(body: object | string): HttpHeader[] {
+  const noStore: HttpHeader = ['Cache-Control', 'no-store'];
+  return typeof body === 'object' && 'type' in body
+    ? [noStore, ['Content-Type', PROBLEM_CONTENT_TYPE]]
+    : [noStore];
+}

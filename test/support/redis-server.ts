@@ -1,0 +1,3 @@
+export { type RedisCluster, type RedisClusterOptions, startCluster } from './redis/cluster.js';
+export { type RedisSentinels, startSentinel } from './redis/sentinel.js';
+export { RedisServer, type RedisServerOptions } from './redis/server.js';
