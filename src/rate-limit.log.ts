@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from './identity/client.js';
 import { RecentMap } from './identity/recent-map.js';
-import type { RequestIdentity } from './identity/request-identity.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import type { DecidedTier } from './visit.js';
 
@@ -18,20 +17,15 @@ export class RateLimitLog {
 
   constructor(private readonly settings: RateLimitSettings) {}
 
-  refused({ name, decision, isShadow, cost }: DecidedTier, identity: RequestIdentity): void {
-    void identity.client().then(
-      (client) => {
-        const who = this.describe(client);
-        if (this.isQuiet(`refused ${name} ${who}`)) return;
-        const verb = isShadow ? 'would refuse' : 'refused';
-        const retry = Number.isFinite(decision.retryAfterMs)
-          ? `passes in ${decision.retryAfterMs} ms`
-          : 'never passes';
-        this.logger.log(
-          `${verb} ${who}: tier '${name}', limit ${decision.limit}, cost ${cost}, ${retry} (${decision.source})`,
-        );
-      },
-      () => undefined,
+  refused({ name, decision, isShadow, cost }: DecidedTier, client: Client): void {
+    const who = this.describe(client);
+    if (this.isQuiet(`refused ${name} ${who}`)) return;
+    const verb = isShadow ? 'would refuse' : 'refused';
+    const retry = Number.isFinite(decision.retryAfterMs)
+      ? `passes in ${decision.retryAfterMs} ms`
+      : 'never passes';
+    this.logger.log(
+      `${verb} ${who}: tier '${name}', limit ${decision.limit}, cost ${cost}, ${retry} (${decision.source})`,
     );
   }
 

@@ -171,8 +171,7 @@ export class RequestLimiter {
     if (refusing.length === 0) {
       return { delayMs: Math.max(...decided.map(({ decision }) => decision.delayMs)) };
     }
-    const { identity } = question.visit;
-    for (const tier of refusing) this.log.refused(tier, identity);
+    for (const tier of refusing) this.log.refused(tier, question.visit.identity.known);
     const violated = refusing.filter(({ isShadow }) => !isShadow);
     if (violated.length === 0) return PASSES;
     const isClosed = violated.every(({ decision }) => decision.source === 'closed');

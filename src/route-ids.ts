@@ -53,5 +53,5 @@ function modulePath(module: object): unknown {
   const key = (Reflect.getMetadataKeys(module) as unknown[]).find(
     (candidate) => typeof candidate === 'string' && candidate.startsWith('__module_path__'),
   );
-  return key === undefined ? undefined : Reflect.getMetadata(key as string, module);
+  return key === undefined ? undefined : Reflect.getMetadata(key, module);
 }

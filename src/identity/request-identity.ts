@@ -25,6 +25,7 @@ const DEFAULT_HEADER = 'x-api-key';
  */
 export class RequestIdentity {
   private address?: Client;
+  private resolved?: Client;
   private key?: Promise<Client | null | undefined>;
 
   constructor(
@@ -55,8 +56,18 @@ export class RequestIdentity {
       : { kind: 'user', id: checkedId(id, 'user') };
   }
 
-  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
   async client(): Promise<Client> {
+    this.resolved = await this.whoeverAsks();
+    return this.resolved;
+  }
+
+  /** The client as far as it was needed yet: looking at it costs no lookup of a key. */
+  get known(): Client {
+    return this.resolved ?? this.ip();
+  }
+
+  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
+  private async whoeverAsks(): Promise<Client> {
     const holder = this.options.apiKey === undefined ? undefined : await this.apiKey();
     if (holder === null) return this.ip();
     return holder ?? (await this.user()) ?? this.ip();

@@ -45,7 +45,7 @@ function headerOf({ headers }: RefusedResponse, name: string): string | undefine
     'get' in headers && typeof headers.get === 'function'
       ? (headers as { get(name: string): unknown }).get(name)
       : (headers as Record<string, unknown>)[name];
-  return value === undefined || value === null ? undefined : String(value);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 function check(holds: boolean, actual: string, expected: string): void {

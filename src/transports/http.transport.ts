@@ -36,10 +36,12 @@ export function httpPath(request: HttpRequest): string | undefined {
   return (request.originalUrl ?? request.url)?.split('?', 1)[0];
 }
 
+function requestOf(context: ExecutionContext): HttpRequest {
+  return context.switchToHttp().getRequest();
+}
+
 /** Express and Fastify, by what their adapters have in common. */
 export function httpTransport(host: HttpAdapterHost): Transport {
-  const requestOf = (context: ExecutionContext): HttpRequest => context.switchToHttp().getRequest();
-
   function setHeaders(context: ExecutionContext, headers: readonly HttpHeader[]): void {
     const response: object | undefined = context.switchToHttp().getResponse();
     const { httpAdapter } = host;

@@ -54,11 +54,9 @@ function fromEvalNumkeys(client: EvalNumkeysClient): ScriptRunner {
  * between two copies of a package, and silently connecting elsewhere would be worse.
  */
 export function scriptRunnerFor(client: unknown, option: string): ScriptRunner {
-  if (has(client, 'run')) return client as unknown as ScriptRunner;
-  if (has(client, 'eval', 'evalsha')) {
-    return fromEvalNumkeys(client as unknown as EvalNumkeysClient);
-  }
-  const hint = has(client, 'evalSha') ? '; wrap a node-redis client: fromNodeRedis(client)' : '';
+  if (has<ScriptRunner>(client, 'run')) return client;
+  if (has<EvalNumkeysClient>(client, 'eval', 'evalsha')) return fromEvalNumkeys(client);
+  const hint = has<EvalObjectClient>(client, 'evalSha') ? '; wrap a node-redis client: fromNodeRedis(client)' : '';
   const expected =
     'a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner';
   throw new RateLimitConfigurationError(option, `${mismatch(client, expected)}${hint}`);
@@ -66,10 +64,17 @@ export function scriptRunnerFor(client: unknown, option: string): ScriptRunner {
 
 /** Whether it is a client already, rather than options to make one. */
 export function isRedisClient(value: unknown): boolean {
-  return has(value, 'run') || has(value, 'eval') || has(value, 'evalSha');
+  return (
+    has<ScriptRunner>(value, 'run') ||
+    has<EvalNumkeysClient>(value, 'eval') ||
+    has<EvalObjectClient>(value, 'evalSha')
+  );
 }
 
-function has(value: unknown, ...methods: string[]): boolean {
+function has<T extends object>(
+  value: unknown,
+  ...methods: readonly (keyof T & string)[]
+): value is T {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }

@@ -1,0 +1,3 @@
+import { describeDifferential } from './differential.js';
+
+describeDifferential(['token-bucket', 'gcra', 'leaky-bucket']);

@@ -1,0 +1,3 @@
+import { describeDifferential } from './differential.js';
+
+describeDifferential(['fixed-window', 'sliding-window-log', 'sliding-window-counter']);
