@@ -78,7 +78,6 @@ export class Edge implements OnModuleDestroy {
       () => new RequestIdentity(caller, this.settings.identity),
     );
     const question = { visit, phase: 'edge', tiers: this.tiers, request } as const;
-    if (await this.limiter.isSkipped(question)) return false;
     const { refusal } = await this.limiter.decide(question);
     setHeaders(response, this.runner.quotaHeaders(visit));
     if (refusal === undefined) return false;

@@ -34,7 +34,6 @@ export class PhaseRunner {
     const identify = (): RequestIdentity => new RequestIdentity(caller, this.settings.identity);
     const visit = carrier === undefined ? new Visit(identify()) : visitOf(carrier, identify);
     const question = { visit, phase, tiers, request: caller.request, execution };
-    if (await this.limiter.isSkipped(question)) return;
 
     const { refusal, delayMs } = await this.limiter.decide(question);
     transport.setHeaders(execution, this.quotaHeaders(visit));

@@ -1,5 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { ChargeResolver } from './charge-resolver.js';
 import { Edge } from './edge.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
@@ -50,6 +51,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   },
   RateLimitLog,
   RoutePlans,
+  ChargeResolver,
   RequestLimiter,
   Transports,
   PhaseRunner,

@@ -74,7 +74,7 @@ export function counterSpace(policy: Policy, scope: string): string {
   return tuple(policy.name, scope, policy.algorithm, String(policy.windowMs));
 }
 
-export async function resolve<T extends string | number | boolean>(
+async function resolve<T extends string | number | boolean>(
   value: Resolvable<T>,
   context: RateLimitContext,
 ): Promise<T> {

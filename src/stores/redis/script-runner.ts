@@ -56,7 +56,9 @@ function fromEvalNumkeys(client: EvalNumkeysClient): ScriptRunner {
 export function scriptRunnerFor(client: unknown, option: string): ScriptRunner {
   if (has<ScriptRunner>(client, 'run')) return client;
   if (has<EvalNumkeysClient>(client, 'eval', 'evalsha')) return fromEvalNumkeys(client);
-  const hint = has<EvalObjectClient>(client, 'evalSha') ? '; wrap a node-redis client: fromNodeRedis(client)' : '';
+  const hint = has<EvalObjectClient>(client, 'evalSha')
+    ? '; wrap a node-redis client: fromNodeRedis(client)'
+    : '';
   const expected =
     'a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner';
   throw new RateLimitConfigurationError(option, `${mismatch(client, expected)}${hint}`);
