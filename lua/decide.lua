@@ -27,13 +27,15 @@ local function nextArg()
   return args[position]
 end
 
--- A whole number from 0 to MAX, or nil: tonumber alone takes nan, inf, 0x10 and 1.5.
+-- A whole number from 0 to MAX, or nil: tonumber alone takes nan, inf, 0x10, 1e3 and 1.5.
 local function whole(text)
-  local number = tonumber(text)
-  if number and number >= 0 and number <= MAX and number % 1 == 0 then
-    return number
-  end
-  return nil
+  local number = text and string.find(text, '^%d+$') and tonumber(text)
+  return number and number <= MAX and number or nil
+end
+
+-- How many follow: no more than there are arguments, so that no count keeps Redis busy.
+local function count()
+  return math.min(whole(nextArg()) or 0, #args)
 end
 
 -- One factory per algorithm, so that a call builds only the laws that it uses.
@@ -167,8 +169,12 @@ local function decide(charges, isPeek)
       put(account, policy, tentative[charge.key])
     elseif not isPeek then
       account.isTouched = true
-      if charge.needsRepair then
-        put(account, policy, standingOf(account, policy, account.state).state)
+      -- Asked again where an earlier charge has put the same account right for its own numbers.
+      if charge.needsRepair or account.isChanged then
+        local standing = standingOf(account, policy, account.state)
+        if standing.needsRepair then
+          put(account, policy, standing.state)
+        end
       end
     end
   end
@@ -184,6 +190,7 @@ local function move(charge, verb)
   local policy, account = charge.policy, charge.account
   local standing = standingOf(account, policy, account.state)
   local moved = policy.law[verb](policy, standing.state, charge.cost, standing.now)
+  account.isTouched = true
   if charge.cost > 0 and moved ~= standing.state then
     put(account, policy, moved)
   elseif standing.needsRepair then
@@ -227,21 +234,21 @@ function changes.reset(charge)
 end
 
 local policies = {}
-for index = 1, whole(nextArg()) or 0 do
+for index = 1, count() do
   policies[index] = readPolicy() or false
 end
 
-for _ = 1, whole(nextArg()) or 0 do
-  local name, count = nextArg(), whole(nextArg()) or 0
+for _ = 1, count() do
+  local name, size = nextArg(), count()
   local charges, isValid = {}, name == 'consume' or name == 'peek' or changes[name] ~= nil
-  for index = 1, count do
+  for index = 1, size do
     local key, policy = whole(nextArg()), policies[whole(nextArg()) or 0]
     local cost, isEnforced = whole(nextArg()), nextArg() == '1'
     isValid = isValid and key and keys[key] and policy and cost and true or false
     charges[index] = { key = key, policy = policy, cost = cost, isEnforced = isEnforced }
   end
   if not isValid then
-    for _ = 1, count do
+    for _ = 1, size do
       reply[#reply + 1] = '2 0 0 0 0'
     end
   else

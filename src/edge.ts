@@ -87,7 +87,9 @@ export class Edge implements OnModuleDestroy {
     response.statusCode = refusal.status;
     // The body was not read, so the connection cannot carry another request.
     response.setHeader('Connection', 'close');
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    // Text becomes what Nest's own filter makes of it.
+    const { status: statusCode } = refusal;
+    response.end(JSON.stringify(typeof body === 'string' ? { statusCode, message: body } : body));
     return true;
   }
 }

@@ -24,7 +24,12 @@ export { RateLimitConfigurationError } from './policies/configuration-error.js';
 export { definePolicy } from './policies/define-policy.js';
 export type { Duration, DurationText } from './policies/duration.js';
 export type { Policy, PolicyOptions, PolicyText } from './policies/policy.js';
-export { RateLimit, RateLimitResult, SkipRateLimit } from './rate-limit.decorators.js';
+export {
+  RateLimit,
+  RateLimitClient,
+  RateLimitResult,
+  SkipRateLimit,
+} from './rate-limit.decorators.js';
 export { RateLimitException } from './rate-limit.exception.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { RateLimitModule } from './rate-limit.module.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { namedSubject, subjectOf, type Client } from './identity/client.js';
+import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
 import { CounterKeys } from './identity/counter-keys.js';
-import { checkDuration } from './policies/checks.js';
+import { checkDuration, checkObject, checkOneOf } from './policies/checks.js';
 import { RateLimitConfigurationError, mismatch } from './policies/configuration-error.js';
 import { MAX_WINDOW_MS, definePolicy } from './policies/define-policy.js';
 import type { Duration } from './policies/duration.js';
@@ -16,13 +17,17 @@ import {
   type FailurePolicy,
   type Verb,
 } from './stores/rate-limit.store.js';
+import { FAILURE_POLICIES, checkScope } from './tiers/check-tier.js';
 import { counterSpace } from './tiers/tier.js';
 import { Turns } from './turns.js';
 
 /** A policy of one's own: its name keeps its counters apart from those of others. */
-export type NamedPolicy = { name: string; onStoreFailure?: FailurePolicy } & (
-  PolicyOptions | { policy: PolicyText }
-);
+export type NamedPolicy = {
+  name: string;
+  /** The `scope` of a decorator's tier, to count together with it. */
+  scope?: string;
+  onStoreFailure?: FailurePolicy;
+} & (PolicyOptions | { policy: PolicyText });
 
 /** The name of a tier of `forRoot`, or a policy with a name. */
 export type PolicyRef = string | NamedPolicy;
@@ -40,7 +45,7 @@ export interface ConsumeOptions {
 
 export interface AcquireOptions extends ConsumeOptions {
   /** Milliseconds, or text such as `'30s'`, to wait at most. Default: no end. */
-  maxWaitMs?: number;
+  maxWaitMs?: Duration;
   /** Ends the wait; `acquire` then rejects with its reason. */
   signal?: AbortSignal;
 }
@@ -105,11 +110,13 @@ export class LimiterService {
 
   /** Charges after the fact: never refused, may overdraw, and then later calls wait for it. */
   async charge(policy: PolicyRef, key: KeyRef, cost: number) {
+    checkCost(cost);
     return this.one('charge', { policy, key, cost });
   }
 
   /** Gives back; never above full, and nothing of a window that is over. */
   async refund(policy: PolicyRef, key: KeyRef, cost: number) {
+    checkCost(cost);
     return this.one('refund', { policy, key, cost });
   }
 
@@ -156,17 +163,17 @@ export class LimiterService {
 
   private chargeOf({ policy: ref, key, cost = 1 }: ChargeRequest): Charge {
     checkCost(cost);
-    const { policy, onStoreFailure } = this.policyOf(ref);
-    const subject = subjectOfKey(key);
+    const { policy, scope, onStoreFailure } = this.policyOf(ref);
+    const subject = this.subjectOf(key);
     return {
       policy,
-      key: this.keys.key(counterSpace(policy, ''), subject),
+      key: this.keys.key(counterSpace(policy, scope), subject),
       cost,
       onStoreFailure: onStoreFailure ?? this.settings.onStoreFailure,
     };
   }
 
-  private policyOf(ref: PolicyRef): { policy: Policy; onStoreFailure?: FailurePolicy } {
+  private policyOf(ref: PolicyRef): CountedPolicy {
     if (typeof ref !== 'string') return namedPolicy(ref);
     const { tiers } = this.settings;
     const tier = tiers.find(({ name }) => name === ref);
@@ -181,32 +188,49 @@ export class LimiterService {
         `the numbers of tier '${ref}' depend on the request; pass { name: '${ref}', … } with the numbers`,
       );
     }
-    return { policy: tier.policy, onStoreFailure: tier.onStoreFailure };
+    return { policy: tier.policy, scope: '', onStoreFailure: tier.onStoreFailure };
+  }
+
+  private subjectOf(key: unknown): string {
+    if (typeof key === 'string' && key !== '') return namedSubject(key);
+    const { kind, id } = (typeof key === 'object' && key !== null ? key : {}) as Partial<Client>;
+    if ((kind === 'api-key' || kind === 'user') && typeof id === 'string' && id !== '') {
+      return subjectOf({ kind, id });
+    }
+    if (kind === 'ip') {
+      // The id of an address that a tier counted has its prefix already.
+      const prefix = this.settings.identity.ip?.ipv6Prefix ?? DEFAULT_IPV6_PREFIX;
+      const address = canonicalIp(String(id).replace(`/${prefix}`, ''), prefix);
+      if (address !== undefined) return subjectOf({ kind, id: address });
+    }
+    const expected = "a non-empty string, or a client such as { kind: 'user', id: '42' }";
+    throw new RateLimitUsageError(`key: ${mismatch(key, expected)}`);
   }
 }
 
-function namedPolicy(ref: NamedPolicy): { policy: Policy; onStoreFailure?: FailurePolicy } {
+/** A policy, what its counters belong to besides its name, and what holds while the store is away. */
+interface CountedPolicy {
+  readonly policy: Policy;
+  readonly scope: string;
+  readonly onStoreFailure?: FailurePolicy;
+}
+
+function namedPolicy(ref: NamedPolicy): CountedPolicy {
   if (typeof ref !== 'object' || ref === null || typeof ref.name !== 'string' || ref.name === '') {
     const expected = 'the name of a tier, or a policy with a name';
     throw new RateLimitConfigurationError('policy', mismatch(ref, expected));
   }
-  const { name, onStoreFailure, ...written } = ref;
-  const policy = 'policy' in written ? written.policy : written;
+  const { name, scope, onStoreFailure, ...written } = ref;
+  const option = `policy '${name}'`;
+  const isText = 'policy' in written;
+  if (isText) checkObject(written, option, ['policy']);
   return {
-    policy: definePolicy(name, policy, `policy '${name}'`),
-    ...(onStoreFailure !== undefined && { onStoreFailure }),
+    policy: definePolicy(name, isText ? written.policy : written, option),
+    scope: checkScope(scope, `${option}.scope`),
+    ...(onStoreFailure !== undefined && {
+      onStoreFailure: checkOneOf(onStoreFailure, `${option}.onStoreFailure`, FAILURE_POLICIES),
+    }),
   };
-}
-
-function subjectOfKey(key: unknown): string {
-  if (typeof key === 'string' && key !== '') return namedSubject(key);
-  const { kind, id } = (typeof key === 'object' && key !== null ? key : {}) as Partial<Client>;
-  if ((kind === 'api-key' || kind === 'user' || kind === 'ip') && typeof id === 'string') {
-    return subjectOf({ kind, id });
-  }
-  throw new RateLimitUsageError(
-    `key: ${mismatch(key, "a non-empty string, or a client such as { kind: 'user', id: '42' }")}`,
-  );
 }
 
 function isTighter(a: Decision, b: Decision): boolean {

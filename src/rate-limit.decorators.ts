@@ -1,4 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Client } from './identity/client.js';
 import type { PolicyText } from './policies/policy.js';
 import type { Decision } from './stores/rate-limit.store.js';
 import type { RouteTierOptions } from './tiers/tier-options.js';
@@ -29,7 +30,9 @@ type WrittenTier = RouteTierOptions | PolicyText;
  * @RateLimit('sliding-window-counter:100/1m')
  */
 export function RateLimit(tiers: WrittenTier | readonly WrittenTier[]): Decorated {
-  const written: readonly WrittenTier[] = Array.isArray(tiers) ? tiers : [tiers as WrittenTier];
+  // An empty list is kept as it is, for the check at boot to refuse.
+  const isList = Array.isArray(tiers) && tiers.length > 0;
+  const written = (isList ? tiers : [tiers]) as readonly WrittenTier[];
   // Decorators run from the bottom up; the one on top is read first.
   return mark((marks) => ({ ...marks, tiers: [...written, ...marks.tiers] }));
 }
@@ -49,6 +52,15 @@ export function SkipRateLimit(...names: string[]): Decorated {
 export const RateLimitResult = createParamDecorator(
   (_data: unknown, context: ExecutionContext): readonly Decision[] =>
     knownVisit(carrierOf(context))?.decided.map(({ decision }) => decision) ?? [],
+);
+
+/**
+ * Gives a handler the client that its tiers counted: a verified API key's holder with its
+ * attributes, a user, or an address. Where no tier asked for more, an address.
+ */
+export const RateLimitClient = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Client | undefined =>
+    knownVisit(carrierOf(context))?.identity.known,
 );
 
 export function marksOf(target: object): RouteMarks {

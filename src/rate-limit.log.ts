@@ -9,6 +9,9 @@ import type { DecidedTier } from './visit.js';
 const QUIET_MS = 60_000;
 const REMEMBERED = 1_000;
 
+/** Controls, bidirectional and other invisible marks, line ends; quotes, which would end an id. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}"]/gu;
+
 /** What operators read. No key, no secret and, unless asked for, no user and no address is in it. */
 @Injectable()
 export class RateLimitLog {
@@ -31,19 +34,20 @@ export class RateLimitLog {
 
   resolverFailed(what: string, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    if (!this.isQuiet(`failed ${what}`)) this.logger.error(`${what} was not decided: ${reason}`);
+    if (this.isQuiet(`failed ${what}`)) return;
+    this.logger.error(`${what} was not decided: ${printable(reason)}`);
   }
 
   /** Once per transition: the store went away, or is back. */
   storeChanged(error: Error | undefined): void {
     if (error === undefined) this.logger.log('the store is back');
-    else this.logger.error(`the store is away, onStoreFailure holds: ${error.message}`);
+    else this.logger.error(`the store is away, onStoreFailure holds: ${printable(error.message)}`);
   }
 
   private describe({ kind, id }: Client): string {
     const { logIdentity = false, secret = '' } = this.settings.identity;
     const isKnown = kind === 'api-key' && this.settings.identity.apiKey?.verify !== undefined;
-    if (isKnown || logIdentity) return `${kind} ${JSON.stringify(id)}`;
+    if (isKnown || logIdentity) return `${kind} "${printable(id)}"`;
     const digest = createHmac('sha256', secret).update(`${kind} ${id}`).digest('base64url');
     return `${kind} #${digest.slice(0, 10)}`;
   }
@@ -55,4 +59,9 @@ export class RateLimitLog {
     this.said.set(line, now);
     return false;
   }
+}
+
+/** On one line, with nothing in it that a terminal would obey: others wrote it. */
+function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }

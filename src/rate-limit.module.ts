@@ -7,7 +7,9 @@ import {
   type ASYNC_OPTIONS_TYPE,
   type OPTIONS_TYPE,
 } from './rate-limit.module-definition.js';
+import { checkObject } from './policies/checks.js';
 import { RATE_LIMIT_PROVIDERS } from './rate-limit.providers.js';
+import { OPTION_NAMES } from './rate-limit.settings.js';
 import { RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
 import { PhaseRunner } from './phase-runner.js';
 import { RateLimitStore } from './stores/rate-limit.store.js';
@@ -25,6 +27,8 @@ import { RateLimitStore } from './stores/rate-limit.store.js';
 export class RateLimitModule extends ConfigurableModuleClass {
   /** Every option is checked at boot; see `RateLimitOptions`. */
   static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
+    // Here, because Nest copies what it is given: null would fail there, `__proto__` become one.
+    checkObject(options, 'options', [...OPTION_NAMES, 'isGlobal', 'registerGuard']);
     return super.forRoot(options);
   }
 

@@ -16,7 +16,7 @@ import { RateLimitStore, type FailurePolicy } from './stores/rate-limit.store.js
 import { FAILURE_POLICIES, checkTier } from './tiers/check-tier.js';
 import type { Tier } from './tiers/tier.js';
 
-const KNOWN = [
+export const OPTION_NAMES = [
   ...['redis', 'store', 'prefix', 'identity', 'tiers', 'onStoreFailure', 'instances', 'timeoutMs'],
   ...['resolverTimeoutMs', 'headers', 'resetHeader', 'body', 'skip', 'exempt', 'maxKeys', 'clock'],
   'enabled',
@@ -49,7 +49,7 @@ export class RateLimitSettings {
 
   /** Throws a RateLimitConfigurationError naming the first option that cannot work. */
   constructor(written: unknown) {
-    const options = checkObject(written, 'options', KNOWN) as RateLimitOptions;
+    const options = checkObject(written, 'options', OPTION_NAMES) as RateLimitOptions;
     this.redis = options.redis;
     this.store = checkStore(options);
     this.prefix = checkPrefix(options.prefix ?? 'rl');

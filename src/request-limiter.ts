@@ -81,12 +81,13 @@ export class RequestLimiter {
 
   private verdict(decided: readonly DecidedTier[], { visit }: Question): Verdict {
     const refusing = decided.filter(({ decision }) => !decision.allowed);
-    if (refusing.length === 0) {
-      return { delayMs: Math.max(...decided.map(({ decision }) => decision.delayMs)) };
-    }
     for (const tier of refusing) this.log.refused(tier, visit.identity.known);
     const violated = refusing.filter(({ isShadow }) => !isShadow);
-    if (violated.length === 0) return PASSES;
+    if (violated.length === 0) {
+      // A shadow tier holds nobody back either.
+      const enforced = decided.filter(({ isShadow }) => !isShadow);
+      return { delayMs: Math.max(0, ...enforced.map(({ decision }) => decision.delayMs)) };
+    }
     const isClosed = violated.every(({ decision }) => decision.source === 'closed');
     const retryAfterMs = overallRetryAfterMs(violated);
     return { refusal: { status: isClosed ? 503 : 429, violated, retryAfterMs }, delayMs: 0 };

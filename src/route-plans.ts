@@ -47,8 +47,12 @@ export class RoutePlans implements OnModuleInit {
         if (Reflect.getMetadataKeys(handler).length === 0) continue;
         this.ids.register(metatype as Type, handler, method, host?.metatype);
         this.make(metatype as Type, handler);
-        const option = `@SkipRateLimit on ${metatype.name}.${method}`;
-        for (const { tiers, skipped } of [marksOf(metatype), marksOf(handler)]) {
+        const marks: [RouteMarks, string][] = [
+          [marksOf(metatype), metatype.name],
+          [marksOf(handler), `${metatype.name}.${method}`],
+        ];
+        for (const [{ tiers, skipped }, place] of marks) {
+          const option = `@SkipRateLimit on ${place}`;
           for (const tier of tiers) names.add((typeof tier === 'object' && tier.name) || 'route');
           if (skipped !== 'all') skips.push(...skipped.map((name): Named => [name, option]));
         }

@@ -47,14 +47,18 @@ export class Turns {
   ): Promise<Decision> {
     if (ahead !== undefined && !(await this.comes(ahead, patience))) {
       const decision = await ask('peek');
-      return { ...decision, allowed: false, retryAfterMs: Math.max(1, decision.retryAfterMs) };
+      const retryAfterMs = Math.max(1, decision.retryAfterMs);
+      return { ...decision, allowed: false, retryAfterMs, delayMs: 0 };
     }
     for (;;) {
       patience.signal?.throwIfAborted();
       const decision = await ask('consume');
       if (decision.allowed) return decision;
-      if (this.clock.now() + decision.retryAfterMs > patience.deadline) return decision;
-      await sleep(this.clock, decision.retryAfterMs, patience.signal);
+      const { retryAfterMs } = decision;
+      if (retryAfterMs === Infinity || this.clock.now() + retryAfterMs > patience.deadline) {
+        return decision;
+      }
+      await sleep(this.clock, retryAfterMs, patience.signal);
     }
   }
 

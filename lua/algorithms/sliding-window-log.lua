@@ -88,6 +88,10 @@ algorithms['sliding-window-log'] = function()
     end
     local form = '<I6I' .. a .. 'I' .. width .. 'I' .. width
     local at, mark, before, total = struct.unpack(form, raw, 2)
+    -- A time after the year 3000 has a printable character as its last byte: text, and no log.
+    if at >= 2 ^ 45 then
+      return nil
+    end
     return {
       at = at, mark = mark, before = before, total = total, body = raw, offset = offset, first = 0,
       count = (#raw - offset) / (a + width), width = width, timeWidth = a,

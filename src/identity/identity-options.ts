@@ -1,9 +1,10 @@
-/** What `verify` knows of a valid API key. */
+/**
+ * What `verify` knows of a valid API key. Whatever it has beside the `id` is on `client`, for
+ * limits, costs and skips to read.
+ */
 export interface VerifiedKey {
   /** The customer's id: what is counted, logged and told to support. Never the key itself. */
   readonly id: string | number;
-  /** Anything else is on `client` for limits, costs and skips to read. */
-  readonly [attribute: string]: unknown;
 }
 
 /** How an API key is found and checked. */

@@ -83,14 +83,24 @@ export class RequestIdentity {
     // An array or an object is a key that nobody can hold, not a key that is absent.
     if (typeof key !== 'string') return null;
     if (apiKey.verify === undefined) return { kind: 'api-key', id: key };
-    const verified = await apiKey.verify(key, request);
-    return verified ? holderOf(verified) : null;
+    try {
+      const verified = await apiKey.verify(key, request);
+      return verified ? holderOf(verified) : null;
+    } catch (error) {
+      throw withoutKey(error, key);
+    }
   }
 }
 
 function holderOf(verified: VerifiedKey): Client {
   const id = checkedId(verified.id, 'identity.apiKey.verify');
   return { ...verified, kind: 'api-key', id };
+}
+
+/** What is thrown here is logged, and a database's message may quote the key it looked for. */
+function withoutKey(error: unknown, key: string): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(reason.replaceAll(key, '<key>'));
 }
 
 function checkedId(id: unknown, option: string): string {

@@ -14,12 +14,12 @@ const KNOWN = ['algorithm', 'limit', 'window', 'burst', 'maxDelay'] as const;
 
 /**
  * A policy that is checked and complete, from an object or its text form. `option` names the place
- * in errors. Throws a RateLimitConfigurationError for anything that cannot be counted exactly.
+ * in errors; by default the policy. Throws a RateLimitConfigurationError for anything that cannot be counted exactly.
  */
 export function definePolicy(
   name: string,
   written: PolicyOptions | PolicyText,
-  option: string,
+  option = `policy '${name}'`,
 ): Policy {
   const options =
     typeof written === 'string'
@@ -90,6 +90,9 @@ function greatestCommonDivisor(a: number, b: number): number {
 export function shareOf(policy: Policy, instances: number): Policy {
   if (instances === 1) return policy;
   const limit = share(policy.limit, instances);
+  // A share in less convenient terms has more units to a token, of which fewer tokens fit.
+  const most = floorDiv(MAX, policy.windowMs / greatestCommonDivisor(limit, policy.windowMs));
+  const burst = Math.min(share(policy.burst, instances), most);
   const takesBurst = isTaken(policy.law.parameters, 'burst');
   return definePolicy(
     policy.name,
@@ -97,7 +100,7 @@ export function shareOf(policy: Policy, instances: number): Policy {
       algorithm: policy.algorithm,
       limit,
       window: policy.windowMs,
-      ...(takesBurst && { burst: share(policy.burst, instances) }),
+      ...(takesBurst && { burst }),
       ...(isTaken(policy.law.parameters, 'maxDelay') && { maxDelay: policy.maxDelayMs }),
     },
     policy.name,

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { printed } from './configuration-error.js';
 
 /** A duration as text: a whole number and a unit, no sign, fraction or space. */
 export type DurationText =
@@ -28,7 +28,7 @@ export function parseDuration(value: number | string): number {
   const ms = typeof value === 'string' ? parseText(value) : value;
   if (Number.isSafeInteger(ms) && ms > 0) return ms;
   throw new RangeError(
-    `received ${inspect(value, { depth: 0, maxStringLength: 64 })}, expected a duration: whole ` +
+    `received ${printed(value)}, expected a duration: whole ` +
       `milliseconds from 1 to 2^53 - 1, or text such as '500ms', '10s', '1m', '2h' or '30d'`,
   );
 }

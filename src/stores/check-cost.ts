@@ -8,7 +8,7 @@ export class RateLimitUsageError extends TypeError {
 
 /** A cost is whole units from 0 to 2^53 − 1; anything else throws before any I/O. */
 export function checkCost(cost: unknown): asserts cost is number {
-  if (Number.isSafeInteger(cost) && (cost as number) >= 0) return;
+  if (Number.isSafeInteger(cost) && (cost as number) >= 0 && !Object.is(cost, -0)) return;
   throw new RateLimitUsageError(
     `cost: received ${printed(cost)}, expected a whole number from 0 to 2^53 - 1`,
   );

@@ -47,14 +47,14 @@ export function checkTier(written: unknown, origin: TierOrigin): Tier {
   );
   const skip = checkFunction(options['skip'], `${option}.skip`) as Tier['skip'];
   const { policy, dynamic } = checkPolicy(name, options, option);
-  const cost = checkCost(options['cost'] ?? 1, `${option}.cost`, policy);
+  const { cost = 1 } = options;
   return new Tier(
     name,
     by,
     phase,
     mode === 'shadow',
     onStoreFailure,
-    cost,
+    checkCost(cost, `${option}.cost`, policy),
     skip,
     policy,
     dynamic,
@@ -147,8 +147,9 @@ function checkCost(cost: unknown, option: string, policy: Policy | undefined): R
   return units;
 }
 
-function checkScope(scope: unknown, option: string, routeId: string | undefined): string {
-  if (scope === undefined) return routeId ?? '';
+/** What a counter belongs to besides its tier: a shared scope, else its route, else nothing. */
+export function checkScope(scope: unknown, option: string, routeId = ''): string {
+  if (scope === undefined) return routeId;
   if (typeof scope !== 'string' || scope === '') {
     throw new RateLimitConfigurationError(option, mismatch(scope, 'a non-empty string'));
   }

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { httpCarrier, type HttpRequest } from './http.transport.js';
+import { httpCarrier, requestOf } from './http.transport.js';
 import { graphqlCarrier } from './graphql.transport.js';
 import { rpcCarrier } from './rpc.transport.js';
 import { wsCarrier } from './ws.transport.js';
@@ -8,7 +8,7 @@ import { wsCarrier } from './ws.transport.js';
 export function carrierOf(context: ExecutionContext): object | undefined {
   switch (context.getType<string>()) {
     case 'http':
-      return httpCarrier(context.switchToHttp().getRequest<HttpRequest>());
+      return httpCarrier(requestOf(context));
     case 'graphql':
       return graphqlCarrier(context);
     case 'ws':

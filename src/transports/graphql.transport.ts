@@ -2,7 +2,12 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { Caller } from '../identity/request-identity.js';
 import { RateLimitException } from '../rate-limit.exception.js';
-import { httpCaller, httpPath, type HttpRequest } from './http.transport.js';
+import {
+  responseOf as asResponse,
+  httpCaller,
+  httpPath,
+  type HttpRequest,
+} from './http.transport.js';
 import { nobodyLeaves, type Transport } from './transport.js';
 
 /** Where Apollo, Mercurius and graphql-ws keep the request and the response that carry a document. */
@@ -48,8 +53,5 @@ function requestOf(context: ExecutionContext): HttpRequest {
 /** A subscription has none. */
 function responseOf(context: ExecutionContext): object | undefined {
   const { res, req, reply } = contextOf(context);
-  const response = res ?? req?.res ?? reply;
-  return response !== undefined && ('setHeader' in response || 'header' in response)
-    ? response
-    : undefined;
+  return asResponse(res ?? req?.res ?? reply);
 }

@@ -5,7 +5,7 @@ import { PROBLEM_CONTENT_TYPE } from '../http/problem.js';
 import type { HttpHeader } from '../http/rate-limit-headers.js';
 import type { Caller } from '../identity/request-identity.js';
 import { RateLimitException } from '../rate-limit.exception.js';
-import type { Transport } from './transport.js';
+import { nobodyLeaves, type Transport } from './transport.js';
 
 /** The part of Express's and Fastify's requests that is read. */
 export interface HttpRequest {
@@ -36,14 +36,25 @@ export function httpPath(request: HttpRequest): string | undefined {
   return (request.originalUrl ?? request.url)?.split('?', 1)[0];
 }
 
-function requestOf(context: ExecutionContext): HttpRequest {
-  return context.switchToHttp().getRequest();
+/**
+ * Nest calls contexts that libraries make `'http'` unless they name another kind, so what is no
+ * request is one without an address.
+ */
+export function requestOf(context: ExecutionContext): HttpRequest {
+  const request = context.switchToHttp().getRequest<unknown>();
+  return typeof request === 'object' && request !== null ? request : {};
+}
+
+/** A response that headers can be set on. */
+export function responseOf(value: unknown): object | undefined {
+  const isResponse = typeof value === 'object' && value !== null;
+  return isResponse && ('setHeader' in value || 'header' in value) ? value : undefined;
 }
 
 /** Express and Fastify, by what their adapters have in common. */
 export function httpTransport(host: HttpAdapterHost): Transport {
   function setHeaders(context: ExecutionContext, headers: readonly HttpHeader[]): void {
-    const response: object | undefined = context.switchToHttp().getResponse();
+    const response = responseOf(context.switchToHttp().getResponse<unknown>());
     const { httpAdapter } = host;
     if (response === undefined || httpAdapter.isHeadersSent(response)) return;
     for (const [name, value] of headers) httpAdapter.setHeader(response, name, value);
@@ -54,12 +65,23 @@ export function httpTransport(host: HttpAdapterHost): Transport {
     path: (context) => httpPath(requestOf(context)),
     setHeaders,
     refuse(context, refusal, body) {
-      setHeaders(context, refusalHeaders(body));
+      // Nest 11 turns every other type of an error's body into application/json, with a warning
+      // for each; the adapters of Nest 12 are told by what only they can do.
+      const keepsType = 'setCookie' in host.httpAdapter;
+      const headers = refusalHeaders(body);
+      setHeaders(
+        context,
+        keepsType ? headers : headers.filter(([name]) => name !== 'Content-Type'),
+      );
       return Promise.resolve(new RateLimitException(refusal, body));
     },
     onGone(context, callback) {
-      const response = context.switchToHttp().getResponse<{ raw?: ServerResponse }>();
+      const response = responseOf(context.switchToHttp().getResponse<unknown>()) as
+        { raw?: ServerResponse } | undefined;
+      if (response === undefined) return nobodyLeaves();
       const raw = (response.raw ?? response) as ServerResponse;
+      // One that has gone already closes no more.
+      if (raw.destroyed) callback();
       raw.once('close', callback);
       return () => raw.off('close', callback);
     },

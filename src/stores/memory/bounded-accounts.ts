@@ -12,6 +12,8 @@ interface Kept extends Account {
 const SWEPT_PER_INSERT = 2;
 /** Entries that compete for being forgotten when there is no room. */
 const CANDIDATES = 16;
+/** Part of the quota at which a candidate is taken without looking further: a flood is not to cost more. */
+const FREE_ENOUGH = 0.75;
 
 /**
  * At most `maxKeys` accounts, without a timer: each new key sweeps a few old ones. When there is no
@@ -28,13 +30,17 @@ export class BoundedAccounts {
     return this.kept.size;
   }
 
+  get isFull(): boolean {
+    return this.kept.size >= this.maxKeys;
+  }
+
   get(key: string): Kept | undefined {
     return this.kept.get(key);
   }
 
   /** Whether a new key may be put, after forgetting another for it where that is needed. */
   makeRoom(now: number): boolean {
-    if (this.kept.size < this.maxKeys) {
+    if (!this.isFull) {
       this.sweep(now);
       return true;
     }
@@ -48,6 +54,7 @@ export class BoundedAccounts {
         return true;
       }
       if (account.free > (freest?.[1].free ?? 0)) freest = entry;
+      if (account.free >= FREE_ENOUGH) break;
     }
     return freest !== undefined && this.kept.delete(freest[0]);
   }

@@ -27,6 +27,9 @@ export interface MemoryStoreOptions {
   source?: DecisionSource;
 }
 
+/** In front of the key that counts all the keys of a policy there is no room for. */
+const OVERFLOW = 'overflow ';
+
 const NO_ACCOUNT: Account = { state: undefined, blockedUntil: 0 };
 
 /** Counters in this process: the store when no Redis is configured, and the fallback of one. */
@@ -86,7 +89,9 @@ export class MemoryStore extends RateLimitStore {
     now: number,
     isPeek: boolean,
   ): readonly Decision[] {
-    const homes = charges.map((charge) => (isPeek ? charge.key : this.homeOf(charge, now)));
+    const homes = charges.map((charge) =>
+      isPeek ? this.presentHomeOf(charge) : this.homeOf(charge, now),
+    );
     const tentative = new Map<string, Account>();
     const waits: number[] = [];
     const delays: number[] = [];
@@ -147,7 +152,14 @@ export class MemoryStore extends RateLimitStore {
   /** Where a charge is counted: its key, or one bucket for all the keys there is no room for. */
   private homeOf({ key, policy }: Charge, now: number): string {
     if (this.accounts.get(key) !== undefined || this.accounts.makeRoom(now)) return key;
-    return `overflow ${policy.name} ${policy.text}`;
+    return overflowOf(policy);
+  }
+
+  /** The same for a peek, which makes no room: where there is none, a new key meets the overflow. */
+  private presentHomeOf({ key, policy }: Charge): string {
+    if (this.accounts.get(key) !== undefined || !this.accounts.isFull) return key;
+    const overflow = overflowOf(policy);
+    return this.accounts.get(overflow) === undefined ? key : overflow;
   }
 
   private accountAt(key: string): Account {
@@ -169,7 +181,8 @@ export class MemoryStore extends RateLimitStore {
     const { lifeMs, ...kept } = trimmed(policy.law, policy, account, now);
     if (lifeMs === 0) this.accounts.delete(key);
     else {
-      const free = this.freePart(policy, kept, now);
+      // An overflow is never forgotten for another key, or a flood would renew it again and again.
+      const free = key.startsWith(OVERFLOW) ? 0 : this.freePart(policy, kept, now);
       this.accounts.put(key, { ...kept, expiresAt: now + lifeMs, free });
     }
   }
@@ -192,4 +205,8 @@ export class MemoryStore extends RateLimitStore {
       source: this.source,
     };
   }
+}
+
+function overflowOf(policy: Policy): string {
+  return `${OVERFLOW}${policy.name} ${policy.text}`;
 }

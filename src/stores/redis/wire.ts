@@ -39,9 +39,9 @@ function policyArgs(policy: Policy): string[] {
  * must never be read as an answer.
  */
 export function decode(operations: readonly Operation[], reply: unknown): Decision[][] {
-  const [, ...numbers] = typeof reply === 'string' ? reply.split(' ').map(Number) : [];
+  const [, ...numbers] = typeof reply === 'string' ? reply.split(' ').map(toNumber) : [];
   const count = operations.reduce((sum, { charges }) => sum + charges.length, 0);
-  if (numbers.length !== count * FIELDS || numbers.some(Number.isNaN)) {
+  if (numbers.length !== count * FIELDS || !numbers.every(Number.isInteger)) {
     throw new Error(`the script replied in another shape than ${count} decisions`);
   }
   let position = 0;
@@ -51,7 +51,8 @@ export function decode(operations: readonly Operation[], reply: unknown): Decisi
         position,
         (position += FIELDS),
       ) as [number, number, number, number, number];
-      if (status > 1) throw new Error(`the script refused a charge of ${policy.text} as malformed`);
+      if (status !== 0 && status !== 1)
+        throw new Error(`the script refused a charge of ${policy.text} as malformed`);
       return {
         policy: policy.name,
         allowed: status === 1,
@@ -64,4 +65,9 @@ export function decode(operations: readonly Operation[], reply: unknown): Decisi
       };
     }),
   );
+}
+
+/** An empty part is no 0. */
+function toNumber(text: string): number {
+  return text === '' ? Number.NaN : Number(text);
 }

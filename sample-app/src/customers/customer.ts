@@ -1,0 +1,4 @@
+export interface Customer {
+  readonly id: string;
+  readonly plan: 'free' | 'pro';
+}

@@ -1,0 +1,134 @@
+import * as fc from 'fast-check';
+import { globalSubject, namedSubject, subjectOf } from '../../src/identity/client.js';
+import { CounterKeys, tuple } from '../../src/identity/counter-keys.js';
+import { definePolicy } from '../../src/policies/define-policy.js';
+import type { PolicyText } from '../../src/policies/policy.js';
+import { counterSpace } from '../../src/tiers/tier.js';
+
+const RUNS = 5_000;
+
+const keys = new CounterKeys('rl', 'a secret of the tests');
+
+function keyOf(space: readonly string[], subject: readonly string[]): string {
+  return keys.key(tuple(...space), tuple(...subject));
+}
+
+/** Parts as hostile as they come: delimiters, braces, lengths in front, NUL, the prefix. */
+const part = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom(...':{}|,/ 0123456789ab\0é限🦊'.match(/./gsu)!),
+    maxLength: 8,
+  }),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.constantFrom('', '{rl}:', '1:a', '0:', '}{x', '{', '{}', 'a:b', 'key', 'global'),
+);
+
+describe('tuple', () => {
+  // SEC-23.
+  it(`tells different lists of parts apart, over ${RUNS} pairs`, () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 5 }), fc.array(part, { maxLength: 5 }), (a, b) => {
+        expect(tuple(...a) === tuple(...b)).toBe(same(a, b));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it(`tells a list from another cut of the same text, over ${RUNS} cuts`, () => {
+    fc.assert(
+      fc.property(part, part, fc.nat(16), (a, b, cut) => {
+        const text = `${a}${b}`;
+        const other = [text.slice(0, cut), text.slice(cut)];
+
+        expect(tuple(a, b) === tuple(...other)).toBe(same([a, b], other));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('CounterKeys', () => {
+  // SEC-23.
+  it(`gives no two different tuples one key, over ${RUNS} pairs`, () => {
+    const tuples = fc.tuple(fc.array(part, { minLength: 4, maxLength: 4 }), fc.array(part));
+
+    fc.assert(
+      fc.property(tuples, tuples, (a, b) => {
+        expect(keyOf(...a) === keyOf(...b)).toBe(same(a.flat(), b.flat()));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it.each<[idea: string, a: string, b: string]>([
+    ['kinds', subjectOf({ kind: 'user', id: '5' }), subjectOf({ kind: 'ip', id: '5' })],
+    ['kinds', subjectOf({ kind: 'user', id: '5' }), subjectOf({ kind: 'api-key', id: '5' })],
+    ['a name and a client', namedSubject('5'), subjectOf({ kind: 'user', id: '5' })],
+    ['a name and everybody', namedSubject('global'), globalSubject],
+    ['a name that spells a client', namedSubject('4:user1:5'), tuple('user', '5')],
+    ['an empty name and everybody', namedSubject(''), globalSubject],
+    ['cases', namedSubject('a'), namedSubject('A')],
+    ['forms of one letter', namedSubject('\u00e9'), namedSubject('e\u0301')],
+  ])('keeps %s apart', (_idea, a, b) => {
+    expect(keys.key('space', a)).not.toBe(keys.key('space', b));
+  });
+
+  // SEC-26, SEC-65, user report 9.
+  it.each<[idea: string, name: string, scope: string, text: PolicyText, isSame: boolean]>([
+    ['the same', 'tier', 'route', 'gcra:10/1m', true],
+    ['another limit', 'tier', 'route', 'gcra:20/1m', true],
+    ['another burst', 'tier', 'route', 'gcra:10/1m,burst=7', true],
+    ['the same window otherwise written', 'tier', 'route', 'gcra:10/60s', true],
+    ['another window', 'tier', 'route', 'gcra:10/2m', false],
+    ['another algorithm', 'tier', 'route', 'token-bucket:10/1m', false],
+    ['another name', 'plan', 'route', 'gcra:10/1m', false],
+    ['another scope', 'tier', 'routes', 'gcra:10/1m', false],
+    ['a name that swallows the scope', 'tier5:route', '', 'gcra:10/1m', false],
+  ])('counts %s where the law says so', (_idea, name, scope, text, isSame) => {
+    const base = counterSpace(definePolicy('tier', 'gcra:10/1m', 'policy'), 'route');
+    const other = counterSpace(definePolicy(name, text, 'policy'), scope);
+
+    expect(keys.key(base, 'x') === keys.key(other, 'x')).toBe(isSame);
+  });
+
+  // SEC-24, SEC-25.
+  it.each([
+    ['nothing', ''],
+    ['one letter', 'a'],
+    ['braces', '}{x'],
+    ['an opening brace', '{'],
+    ['an empty tag', '{}'],
+    ['64 KB', 'x'.repeat(65_536)],
+    ['1 MB', '限'.repeat(2 ** 20)],
+  ])('makes a key of one length and one hash tag of %s', (_what, id) => {
+    expect(keyOf(['space', id], ['user', id])).toMatch(/^\{rl\}:[\w-]{22}$/);
+  });
+
+  it('makes the same key again, from memory and from anew', () => {
+    const first = keyOf(['a'], ['b']);
+
+    expect(keyOf(['a'], ['b'])).toBe(first);
+    expect(new CounterKeys('rl', 'a secret of the tests').key(tuple('a'), tuple('b'))).toBe(first);
+  });
+
+  // SEC-56.
+  it('shows nothing of who is counted', () => {
+    expect(keyOf(['plan'], ['user', 'ada@example.org'])).not.toMatch(/plan|user|ada|example/);
+  });
+
+  it('depends on the secret and on the prefix', () => {
+    const made = [
+      new CounterKeys('rl', 'one secret'),
+      new CounterKeys('rl', 'another secret'),
+      new CounterKeys('rl', ''),
+      new CounterKeys('other', 'one secret'),
+    ].map((each) => each.key('space', 'subject'));
+
+    expect(new Set(made).size).toBe(4);
+    expect(made[3]).toBe(made[0]!.replace('{rl}', '{other}'));
+  });
+});
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((each, index) => each === b[index]);
+}
