@@ -2,10 +2,12 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
+import { holdBack } from './hold-back.js';
 import type { HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
 import { RequestIdentity } from './identity/request-identity.js';
 import { PhaseRunner } from './phase-runner.js';
+import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter } from './request-limiter.js';
 import type { Tier } from './tiers/tier.js';
@@ -13,6 +15,7 @@ import {
   httpCaller,
   httpCarrier,
   httpPath,
+  onClose,
   refusalHeaders,
   type HttpRequest,
 } from './transports/http.transport.js';
@@ -42,6 +45,7 @@ export class Edge implements OnModuleDestroy {
     private readonly settings: RateLimitSettings,
     private readonly limiter: RequestLimiter,
     private readonly runner: PhaseRunner,
+    private readonly proxies: ProxyWatch,
   ) {
     this.tiers = settings.tiers.filter(({ phase }) => phase === 'edge');
     if (!settings.enabled || this.tiers.length === 0) return;
@@ -69,18 +73,24 @@ export class Edge implements OnModuleDestroy {
     });
   }
 
-  /** Decides, writes the headers, and on a refusal the whole answer. */
+  /**
+   * Decides, writes the headers, and on a refusal the whole answer. Of a caller that has gone while
+   * it was held nobody is to see more, so that counts as refused.
+   */
   private async isRefused(request: HttpRequest, response: ServerResponse): Promise<boolean> {
     const caller = httpCaller(request);
+    this.proxies.look(caller);
     if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
     const visit = visitOf(
       httpCarrier(request),
       () => new RequestIdentity(caller, this.settings.identity),
     );
     const question = { visit, phase: 'edge', tiers: this.tiers, request } as const;
-    const { refusal } = await this.limiter.decide(question);
+    const { refusal, delayMs } = await this.limiter.decide(question);
     setHeaders(response, this.runner.quotaHeaders(visit));
-    if (refusal === undefined) return false;
+    if (refusal === undefined) {
+      return !(await holdBack(this.settings.clock, delayMs, (gone) => onClose(response, gone)));
+    }
     const body = this.runner.bodyOf(refusal);
     setHeaders(response, retryHeaders(refusal.retryAfterMs));
     setHeaders(response, [['Content-Type', 'application/json'], ...refusalHeaders(body)]);

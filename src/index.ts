@@ -32,6 +32,7 @@ export {
 } from './rate-limit.decorators.js';
 export { RateLimitException } from './rate-limit.exception.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
+export { RateLimitInterceptor } from './rate-limit.interceptor.js';
 export { RateLimitModule } from './rate-limit.module.js';
 export type {
   RateLimitModuleExtras,

@@ -1,14 +1,14 @@
 import { HttpException, Injectable, type ExecutionContext } from '@nestjs/common';
+import { holdBack } from './hold-back.js';
 import { problemBody, type Refusal } from './http/problem.js';
 import { rateLimitHeaders, type HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
 import { RequestIdentity } from './identity/request-identity.js';
+import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
-import { sleep } from './sleep.js';
 import { carrierOf } from './transports/carrier.js';
-import type { Transport } from './transports/transport.js';
 import { Transports } from './transports/transports.js';
 import { Visit, visitOf } from './visit.js';
 
@@ -20,6 +20,7 @@ export class PhaseRunner {
     private readonly plans: RoutePlans,
     private readonly limiter: RequestLimiter,
     private readonly transports: Transports,
+    private readonly proxies: ProxyWatch,
   ) {}
 
   /** Rejects with the transport's own exception when a tier refuses. */
@@ -29,6 +30,7 @@ export class PhaseRunner {
     if (tiers.length === 0) return;
     const transport = this.transports.of(execution);
     const caller = transport.caller(execution);
+    this.proxies.look(caller);
     if (this.isExempt(caller.ip ?? caller.peer, transport.path(execution))) return;
     const carrier = carrierOf(execution);
     const identify = (): RequestIdentity => new RequestIdentity(caller, this.settings.identity);
@@ -41,7 +43,11 @@ export class PhaseRunner {
       transport.setHeaders(execution, retryHeaders(refusal.retryAfterMs));
       throw await transport.refuse(execution, refusal, this.bodyOf(refusal));
     }
-    if (delayMs > 0) await this.holdBack(delayMs, transport, execution);
+    const isThere = await holdBack(this.settings.clock, delayMs, (callback) =>
+      transport.onGone(execution, callback),
+    );
+    // Nobody reads this; it keeps the handler from running for nobody.
+    if (!isThere) throw new HttpException('The client closed the request', 499);
   }
 
   isExempt(ip: unknown, path: string | undefined): boolean {
@@ -58,23 +64,5 @@ export class PhaseRunner {
 
   bodyOf(refusal: Refusal): object | string {
     return this.settings.body?.(refusal) ?? problemBody(refusal);
-  }
-
-  /** Waits for the caller's turn, and no longer once the caller has gone. */
-  private async holdBack(
-    delayMs: number,
-    transport: Transport,
-    execution: ExecutionContext,
-  ): Promise<void> {
-    const gone = new AbortController();
-    const stopListening = transport.onGone(execution, () => gone.abort());
-    try {
-      await sleep(this.settings.clock, delayMs, gone.signal);
-    } catch {
-      // Nobody reads this; it keeps the handler from running for nobody.
-      throw new HttpException('The client closed the request', 499);
-    } finally {
-      stopListening();
-    }
   }
 }

@@ -3,7 +3,7 @@ import type { Refusal } from './http/problem.js';
 
 /** A request that a tier refused (429), or that could not be decided and fails closed (503). */
 export class RateLimitException extends HttpException {
-  readonly code = 'RATE_LIMITED';
+  readonly code: 'RATE_LIMITED' | 'RATE_LIMIT_UNAVAILABLE';
 
   constructor(
     /** Which tiers refused, and when to come back. */
@@ -12,5 +12,6 @@ export class RateLimitException extends HttpException {
   ) {
     super(body, refusal.status);
     this.name = 'RateLimitException';
+    this.code = refusal.status === 429 ? 'RATE_LIMITED' : 'RATE_LIMIT_UNAVAILABLE';
   }
 }

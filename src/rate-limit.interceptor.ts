@@ -9,7 +9,8 @@ import { PhaseRunner } from './phase-runner.js';
 
 /**
  * Decides the `handler` tiers of a route: after every guard, so that what a route's own auth guard
- * put on the request is known. Registered together with `RateLimitGuard`.
+ * put on the request is known. Registered together with `RateLimitGuard`; with
+ * `registerGuard: false`, use both.
  */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {

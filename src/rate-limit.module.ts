@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { LimiterService } from './limiter.service.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import {
   ConfigurableModuleClass,
   type ASYNC_OPTIONS_TYPE,
@@ -21,8 +22,15 @@ import { RateLimitStore } from './stores/rate-limit.store.js';
 @Module({
   imports: [DiscoveryModule],
   providers: RATE_LIMIT_PROVIDERS,
-  // The guard's own dependency is exported so that `@UseGuards(RateLimitGuard)` works anywhere.
-  exports: [LimiterService, RateLimitGuard, PhaseRunner, RateLimitStore, RATE_LIMIT_REDIS],
+  // What the guard and the interceptor depend on is exported so that they can be used anywhere.
+  exports: [
+    LimiterService,
+    RateLimitGuard,
+    RateLimitInterceptor,
+    PhaseRunner,
+    RateLimitStore,
+    RATE_LIMIT_REDIS,
+  ],
 })
 export class RateLimitModule extends ConfigurableModuleClass {
   /** Every option is checked at boot; see `RateLimitOptions`. */

@@ -5,6 +5,7 @@ import { Edge } from './edge.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
 import { PhaseRunner } from './phase-runner.js';
+import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { RateLimitLog } from './rate-limit.log.js';
@@ -54,6 +55,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   ChargeResolver,
   RequestLimiter,
   Transports,
+  ProxyWatch,
   PhaseRunner,
   Edge,
   LimiterService,

@@ -1,60 +1,31 @@
--- Fixed window. State: "<start> <used>".
+-- Fixed window. Its time is the start of the window; packed: what is used in it (7 bytes).
 
-algorithms['fixed-window'] = function()
-  local law = { delay = noDelay }
+if uses['fixed-window'] then
+  isAligned['fixed-window'], bytes['fixed-window'] = true, 7
 
-  function law.read(raw, policy)
-    local at, used = string.match(raw, '^(%d+) (%d+)$')
-    at, used = whole(at), whole(used)
-    if not (at and used) or at % policy.window ~= 0 then
-      return nil
+  laws['fixed-window'] = function(state, at, now, policy, cost, verb)
+    local limit, window = policy.limit, policy.window
+    local stored = state and unpack('<I7', state) or 0
+    if stored > MAX then
+      stored = 0
     end
-    return { at = at, used = used }
-  end
-
-  function law.write(state)
-    return string.format('%.0f %.0f', state.at, state.used)
-  end
-
-  function law.capacity(policy)
-    return policy.limit
-  end
-
-  function law.advance(policy, state, now)
-    local at = windowStart(policy, now)
-    if state and state.at == at then
-      return state
+    if verb == 'life' then
+      return stored > 0 and at + window - now or 0
     end
-    return { at = at, used = 0 }
-  end
+    local start = now - now % window
+    local left = start + window - now
+    local used = at == start and stored or 0
+    local wait = cost <= limit - used and 0 or left
+    local remaining, reset = max(0, limit - used), used > 0 and left or 0
 
-  function law.moveTo(policy, state, now)
-    return { at = windowStart(policy, now), used = state.used }
-  end
-
-  function law.wait(policy, state, cost, now)
-    if cost <= policy.limit - state.used then
-      return 0
+    if verb == 'charge' or (verb == 'consume' and wait == 0 and cost > 0) then
+      used = cost > MAX - used and MAX or used + cost
+    elseif verb == 'refund' then
+      used = max(0, used - cost)
+    elseif verb ~= 'repair' then
+      return wait, 0, remaining, reset, false
     end
-    return state.at + policy.window - now
+    local newRemaining, newReset = max(0, limit - used), used > 0 and left or 0
+    return wait, 0, remaining, reset, false, start, pack('<I7', used), newRemaining, newReset
   end
-
-  function law.remaining(policy, state)
-    return math.max(0, policy.limit - state.used)
-  end
-
-  function law.resetAfter(policy, state, now)
-    return state.used > 0 and state.at + policy.window - now or 0
-  end
-  law.life = law.resetAfter
-
-  function law.charge(policy, state, cost)
-    return { at = state.at, used = cost > MAX - state.used and MAX or state.used + cost }
-  end
-
-  function law.refund(policy, state, cost)
-    return { at = state.at, used = math.max(0, state.used - cost) }
-  end
-
-  return law
 end

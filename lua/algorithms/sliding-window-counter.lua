@@ -1,94 +1,65 @@
--- Sliding window counter. State: "<start> <previous> <current>".
+-- Sliding window counter. Its time is the start of the current window; packed: what was used in the
+-- window before and in this one (7 bytes each).
 
-algorithms['sliding-window-counter'] = function()
-  local law = { delay = noDelay }
+if uses['sliding-window-counter'] then
+  isAligned['sliding-window-counter'], bytes['sliding-window-counter'] = true, 14
 
-  function law.read(raw, policy)
-    local at, previous, current = string.match(raw, '^(%d+) (%d+) (%d+)$')
-    at, previous, current = whole(at), whole(previous), whole(current)
-    local most = math.floor(MAX / policy.window)
-    if not (at and previous and current) or at % policy.window ~= 0 then
-      return nil
-    end
-    if previous > most or current > most then
-      return nil
-    end
-    return { at = at, previous = previous, current = current }
-  end
-
-  function law.write(state)
-    return string.format('%.0f %.0f %.0f', state.at, state.previous, state.current)
-  end
-
-  function law.capacity(policy)
-    return policy.limit
-  end
-
-  function law.advance(policy, state, now)
-    local at = windowStart(policy, now)
-    if state and state.at == at then
-      return state
-    end
-    if state and state.at == at - policy.window then
-      return { at = at, previous = state.current, current = 0 }
-    end
-    return { at = at, previous = 0, current = 0 }
-  end
-
-  function law.moveTo(policy, state, now)
-    return { at = windowStart(policy, now), previous = state.previous, current = state.current }
-  end
-
-  function law.wait(policy, state, cost, now)
+  laws['sliding-window-counter'] = function(state, at, now, policy, cost, verb)
     local limit, window = policy.limit, policy.window
-    local untilEdge = state.at + window - now
-    local room = limit - state.current - cost
-    if room >= 0 then
-      if state.previous * untilEdge <= room * window then
+    local most = floor(MAX / window)
+    local start = now - now % window
+    local left = start + window - now
+    local previous, current = 0, 0
+    if state then
+      previous, current = unpack('<I7I7', state)
+      if previous > most or current > most then
+        previous, current = 0, 0
+      end
+      if verb == 'life' then
+        return current > 0 and at + 2 * window - now or previous > 0 and at + window - now or 0
+      elseif at == start - window then
+        previous, current = current, 0
+      elseif at ~= start then
+        previous, current = 0, 0
+      end
+    end
+
+    local function remainingNow()
+      if current >= limit then
         return 0
       end
-      -- Passes in this window once previous * (time to the edge) has shrunk to room * window.
-      local share = math.floor(room * window / state.previous)
-      if share > 0 then
-        return untilEdge - share
+      return max(0, floor(((limit - current) * window - previous * left) / window))
+    end
+    local function resetNow()
+      return current > 0 and left + window or previous > 0 and left or 0
+    end
+    -- Until previous * (time to the edge) has shrunk to the room there is, in this window or the next.
+    local function waitNow()
+      local room = limit - current - cost
+      if room >= 0 then
+        if previous * left <= room * window then
+          return 0
+        end
+        local share = floor(room * window / previous)
+        if share > 0 then
+          return left - share
+        end
       end
+      if current == 0 then
+        return left
+      end
+      return left + max(0, window - floor((limit - cost) * window / current))
     end
-    if state.current == 0 then
-      return untilEdge
+
+    local wait, remaining, reset = waitNow(), remainingNow(), resetNow()
+    if verb == 'charge' or (verb == 'consume' and wait == 0 and cost > 0) then
+      current = cost > most - current and most or current + cost
+    elseif verb == 'refund' then
+      current = max(0, current - cost)
+    elseif verb ~= 'repair' then
+      return wait, 0, remaining, reset, false
     end
-    -- In the next window current has become previous, and nothing is current yet.
-    return untilEdge + math.max(0, window - math.floor((limit - cost) * window / state.current))
+    local packed = pack('<I7I7', previous, current)
+    return wait, 0, remaining, reset, false, start, packed, remainingNow(), resetNow()
   end
-
-  function law.remaining(policy, state, now)
-    local limit, window = policy.limit, policy.window
-    if state.current >= limit then
-      return 0
-    end
-    local weighed = state.previous * (state.at + window - now)
-    return math.max(0, math.floor(((limit - state.current) * window - weighed) / window))
-  end
-
-  function law.resetAfter(policy, state, now)
-    if state.current > 0 then
-      return state.at + 2 * policy.window - now
-    end
-    return state.previous > 0 and state.at + policy.window - now or 0
-  end
-  law.life = law.resetAfter
-
-  local function withCurrent(state, current)
-    return { at = state.at, previous = state.previous, current = current }
-  end
-
-  function law.charge(policy, state, cost)
-    local most = math.floor(MAX / policy.window)
-    return withCurrent(state, cost > most - state.current and most or state.current + cost)
-  end
-
-  function law.refund(policy, state, cost)
-    return withCurrent(state, math.max(0, state.current - cost))
-  end
-
-  return law
 end

@@ -4,6 +4,8 @@ import { RecentMap } from './recent-map.js';
 /** 22 characters of base64url are 132 bits: two subjects never meet. */
 const DIGEST_CHARACTERS = 22;
 const REMEMBERED = 10_000;
+/** Longer ones are hashed each time, so that ids of a megabyte do not fill the memory. */
+const REMEMBERED_LENGTH = 512;
 
 /**
  * Makes the keys that counters stand under: a prefix and a keyed hash, of constant length. What is
@@ -30,9 +32,10 @@ export class CounterKeys {
     const counted = space + subject;
     const known = this.known.get(counted);
     if (known !== undefined) return known;
-    const digest = createHmac('sha256', this.secret).update(counted).digest('base64url');
-    const key = this.prefix + digest.slice(0, DIGEST_CHARACTERS);
-    this.known.set(counted, key);
+    // UTF-16 keeps lone surrogates apart, which UTF-8 would all turn into one character.
+    const hash = createHmac('sha256', this.secret).update(counted, 'utf16le');
+    const key = this.prefix + hash.digest('base64url').slice(0, DIGEST_CHARACTERS);
+    if (counted.length <= REMEMBERED_LENGTH) this.known.set(counted, key);
     return key;
   }
 }

@@ -51,7 +51,10 @@ export function definePolicy(
     unit: windowMs / divisor,
   };
   const problem = law.problem(numbers);
-  if (problem !== undefined) throw new RateLimitConfigurationError(option, problem);
+  if (problem !== undefined) {
+    const received = `${algorithm}:${limit}/${formatDuration(windowMs)}, burst ${burst}`;
+    throw new RateLimitConfigurationError(option, `received ${received}: ${problem}`);
+  }
 
   const parameters = [
     burst === law.defaultBurst(limit) ? '' : `,burst=${burst}`,

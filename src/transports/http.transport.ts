@@ -79,13 +79,17 @@ export function httpTransport(host: HttpAdapterHost): Transport {
       const response = responseOf(context.switchToHttp().getResponse<unknown>()) as
         { raw?: ServerResponse } | undefined;
       if (response === undefined) return nobodyLeaves();
-      const raw = (response.raw ?? response) as ServerResponse;
-      // One that has gone already closes no more.
-      if (raw.destroyed) callback();
-      raw.once('close', callback);
-      return () => raw.off('close', callback);
+      return onClose((response.raw ?? response) as ServerResponse, callback);
     },
   };
+}
+
+/** Calls back once when a response's connection has closed; answers how to stop listening. */
+export function onClose(response: ServerResponse, callback: () => void): () => void {
+  // One that has gone already closes no more.
+  if (response.destroyed) callback();
+  response.once('close', callback);
+  return () => response.off('close', callback);
 }
 
 /** A refusal is for this caller and this moment; no cache may give it to another. */

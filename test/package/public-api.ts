@@ -13,6 +13,7 @@ export const PUBLIC_API = [
       'RateLimitConfigurationError',
       'RateLimitException',
       'RateLimitGuard',
+      'RateLimitInterceptor',
       'RateLimitModule',
       'RateLimitResult',
       'RateLimitStore',

@@ -305,7 +305,7 @@ describe('the script', () => {
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
 
-    expect(String(reply)).toMatch(/^\d+ 2 0 0 0 0 1 19 0 \d+ 0$/);
+    expect(String(reply)).toMatch(/^\d+,2,0,0,0,0,1,19,0,\d+,0$/);
     expect(await redis.exists(bad.key)).toBe(0);
     expect(await redis.exists(good.key)).toBe(1);
   });
@@ -340,10 +340,8 @@ describe('the script', () => {
     const { keys, args } = encode([{ verb, charges: [{ ...once, cost }] }]);
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
-    const stored = await redis.get(once.key);
 
-    expect(String(reply)).toMatch(/^\d+( -?\d+)+$/);
-    expect(stored ?? '').toMatch(/^[!\d -]*$/);
+    expect(String(reply)).toMatch(/^\d+(,-?\d+){5}$/);
   });
 });
 
@@ -355,21 +353,23 @@ describe('a reply of another shape', () => {
     [true],
     [42],
     [[]],
-    [[1, 1, 9, 0, 1, 0]],
     [{ allowed: true }],
     [''],
     ['OK'],
-    ['1760000400000'],
-    ['1760000400000 1 9 0 1'],
-    ['1760000400000 1 9 0 1 0 0'],
-    ['1760000400000 1 9 0 1 0 1 9 0 1 0'],
-    ['1760000400000 1 nan 0 1 0'],
-    ['1760000400000 1 inf 0 1 0'],
-    ['1760000400000 1  0 1 0'],
-    ['1760000400000 1 9.5 0 1 0'],
-    ['1760000400000 2 0 0 0 0'],
-    ['1760000400000 3 9 0 1 0'],
-    ['1760000400000 -1 9 0 1 0'],
+    ['1760000400000,1,9,0,1,0'],
+    [[1760000400000]],
+    [[1760000400000, 1, 9, 0, 1]],
+    [[1760000400000, 1, 9, 0, 1, 0, 0]],
+    [[1760000400000, 1, 9, 0, 1, 0, 1, 9, 0, 1, 0]],
+    [[1760000400000, 1, 'nan', 0, 1, 0]],
+    [[1760000400000, 1, 'inf', 0, 1, 0]],
+    [[1760000400000, 1, '', 0, 1, 0]],
+    [[1760000400000, 1, null, 0, 1, 0]],
+    [[1760000400000, true, 9, 0, 1, 0]],
+    [[1760000400000, 1, 9.5, 0, 1, 0]],
+    [[1760000400000, 2, 0, 0, 0, 0]],
+    [[1760000400000, 3, 9, 0, 1, 0]],
+    [[1760000400000, -1, 9, 0, 1, 0]],
     [Buffer.from('1760000400000 1 9 0 1 0')],
   ])('rejects: %j', async (reply) => {
     const strange = new RedisStore({ run: () => Promise.resolve(reply) });
@@ -398,7 +398,7 @@ async function told(verb: Verb, charge: Charge): Promise<Told> {
   const listening = new RedisStore({
     run: async (...call) => {
       const reply = await runner.run(...call);
-      at = Number(String(reply).split(' ')[0]);
+      at = Number((reply as number[])[0]);
       return reply;
     },
   });

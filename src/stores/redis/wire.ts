@@ -39,26 +39,28 @@ function policyArgs(policy: Policy): string[] {
  * must never be read as an answer.
  */
 export function decode(operations: readonly Operation[], reply: unknown): Decision[][] {
-  const [, ...numbers] = typeof reply === 'string' ? reply.split(' ').map(toNumber) : [];
   const count = operations.reduce((sum, { charges }) => sum + charges.length, 0);
-  if (numbers.length !== count * FIELDS || !numbers.every(Number.isInteger)) {
+  if (!Array.isArray(reply) || reply.length !== 1 + count * FIELDS) {
     throw new Error(`the script replied in another shape than ${count} decisions`);
   }
-  let position = 0;
+  let position = 1;
+  const next = (): number => numberIn(reply[position++]);
   return operations.map(({ charges }) =>
     charges.map(({ policy }) => {
-      const [status, remaining, retry, resetAfterMs, delayMs] = numbers.slice(
-        position,
-        (position += FIELDS),
-      ) as [number, number, number, number, number];
-      if (status !== 0 && status !== 1)
+      const status = next();
+      const remaining = next();
+      const retryAfterMs = next();
+      const resetAfterMs = next();
+      const delayMs = next();
+      if (status !== 0 && status !== 1) {
         throw new Error(`the script refused a charge of ${policy.text} as malformed`);
+      }
       return {
         policy: policy.name,
         allowed: status === 1,
         limit: policy.limit,
         remaining,
-        retryAfterMs: retry === -1 ? Infinity : retry,
+        retryAfterMs: retryAfterMs === -1 ? Infinity : retryAfterMs,
         resetAfterMs,
         delayMs,
         source: 'redis',
@@ -67,7 +69,9 @@ export function decode(operations: readonly Operation[], reply: unknown): Decisi
   );
 }
 
-/** An empty part is no 0. */
-function toNumber(text: string): number {
-  return text === '' ? Number.NaN : Number(text);
+/** Integers, and text for those that a client might round. */
+function numberIn(part: unknown): number {
+  const number = typeof part === 'string' && part !== '' ? Number(part) : part;
+  if (typeof number === 'number' && Number.isInteger(number)) return number;
+  throw new Error('the script replied with something else than numbers');
 }
