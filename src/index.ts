@@ -13,12 +13,8 @@ export type {
 export {
   LimiterService,
   type AcquireOptions,
-  type ChargeRequest,
   type CombinedDecision,
   type ConsumeOptions,
-  type KeyRef,
-  type NamedPolicy,
-  type PolicyRef,
 } from './limiter.service.js';
 export { RateLimitConfigurationError } from './policies/configuration-error.js';
 export { definePolicy } from './policies/define-policy.js';
@@ -43,6 +39,7 @@ export type {
   RedisSource,
 } from './rate-limit.options.js';
 export { RATE_LIMIT_MODULE_OPTIONS, RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
+export type { ChargeRequest, KeyRef, NamedPolicy, PolicyRef } from './service-charges.js';
 export { RateLimitUsageError } from './stores/check-cost.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export {

@@ -14,6 +14,7 @@ import { RATE_LIMIT_MODULE_OPTIONS, RATE_LIMIT_REDIS } from './rate-limit.tokens
 import { RedisConnection } from './redis-connection.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
+import { ServiceCharges } from './service-charges.js';
 import { FailoverStore } from './stores/failover.store.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
 import { RateLimitStore } from './stores/rate-limit.store.js';
@@ -58,6 +59,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   ProxyWatch,
   PhaseRunner,
   Edge,
+  ServiceCharges,
   LimiterService,
   RateLimitGuard,
   RateLimitInterceptor,

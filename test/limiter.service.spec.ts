@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { subjectOf } from '../src/identity/client.js';
 import { CounterKeys } from '../src/identity/counter-keys.js';
-import { LimiterService, type NamedPolicy, type PolicyRef } from '../src/limiter.service.js';
+import { LimiterService } from '../src/limiter.service.js';
+import { ServiceCharges, type NamedPolicy, type PolicyRef } from '../src/service-charges.js';
 import { definePolicy } from '../src/policies/define-policy.js';
 import type { PolicyText } from '../src/policies/policy.js';
 import { RateLimitSettings } from '../src/rate-limit.settings.js';
@@ -70,7 +71,7 @@ describe.each<[name: string, makeStore: MakeStore]>([
         { name: 'dynamic', algorithm: 'gcra', limit: () => 10, window: '1m' },
       ],
     });
-    limiter = new LimiterService(settings, store, keys);
+    limiter = new LimiterService(settings, store, new ServiceCharges(settings, keys));
     key = newSubject();
   });
 

@@ -6,7 +6,7 @@ function controller(path: string, method: string, name = 'AppController'): Type 
   const handler = function get() {};
   Object.defineProperty(type.prototype, 'get', { value: handler, enumerable: false });
   const descriptor = Object.getOwnPropertyDescriptor(type.prototype, 'get')!;
-  Get(method)(type.prototype as object, 'get', descriptor);
+  Get(method)(type.prototype, 'get', descriptor);
   Controller(path)(type);
   return type;
 }

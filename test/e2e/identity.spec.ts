@@ -473,7 +473,7 @@ describe.each(platforms)('on $name', ({ start }) => {
     };
     const reject = () => Promise.reject(new Error('resolver exploded'));
     const dynamic = (numbers: object): Partial<TierOptions> =>
-      ({ algorithm: 'gcra', limit: 5, window: '1m', ...numbers }) as Partial<TierOptions>;
+      ({ algorithm: 'gcra', limit: 5, window: '1m', ...numbers });
 
     // SEC-38, SEC-39, SEC-40
     const faults: [string, Partial<TierOptions>, IdentityOptions?][] = [

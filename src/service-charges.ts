@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { namedSubject, subjectOf, type Client } from './identity/client.js';
+import { CounterKeys } from './identity/counter-keys.js';
+import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
+import { checkObject, checkOneOf } from './policies/checks.js';
+import { RateLimitConfigurationError, mismatch } from './policies/configuration-error.js';
+import { definePolicy } from './policies/define-policy.js';
+import { didYouMean } from './policies/nearest.js';
+import type { Policy, PolicyOptions, PolicyText } from './policies/policy.js';
+import { RateLimitSettings } from './rate-limit.settings.js';
+import { RateLimitUsageError, checkCost } from './stores/check-cost.js';
+import type { Charge, FailurePolicy } from './stores/rate-limit.store.js';
+import { FAILURE_POLICIES, checkScope } from './tiers/check-tier.js';
+import { counterSpace } from './tiers/tier.js';
+
+/** A policy of one's own: its name keeps its counters apart from those of others. */
+export type NamedPolicy = {
+  name: string;
+  /** The `scope` of a decorator's tier, to count together with it. */
+  scope?: string;
+  onStoreFailure?: FailurePolicy;
+} & (PolicyOptions | { policy: PolicyText });
+
+/** The name of a tier of `forRoot`, or a policy with a name. */
+export type PolicyRef = string | NamedPolicy;
+
+/**
+ * Who is counted: a name of one's own, or a client as tiers count it, such as
+ * `{ kind: 'api-key', id: 'customer-1' }`.
+ */
+export type KeyRef = string | Pick<Client, 'kind' | 'id'>;
+
+export interface ChargeRequest {
+  policy: PolicyRef;
+  key: KeyRef;
+  cost?: number;
+}
+
+/** What LimiterService's callers write → the charge that a store takes. */
+@Injectable()
+export class ServiceCharges {
+  constructor(
+    private readonly settings: RateLimitSettings,
+    private readonly keys: CounterKeys,
+  ) {}
+
+  /** Throws a RateLimitUsageError or a RateLimitConfigurationError for what no charge can be. */
+  chargeOf({ policy: ref, key, cost = 1 }: ChargeRequest): Charge {
+    checkCost(cost);
+    const { policy, scope, onStoreFailure } = this.policyOf(ref);
+    const subject = this.subjectOf(key);
+    return {
+      policy,
+      key: this.keys.key(counterSpace(policy, scope), subject),
+      cost,
+      onStoreFailure: onStoreFailure ?? this.settings.onStoreFailure,
+    };
+  }
+
+  private policyOf(ref: PolicyRef): CountedPolicy {
+    if (typeof ref !== 'string') return namedPolicy(ref);
+    const { tiers } = this.settings;
+    const tier = tiers.find(({ name }) => name === ref);
+    if (tier === undefined) {
+      const names = tiers.map(({ name }) => name);
+      throw new RateLimitUsageError(
+        `no tier of forRoot is named '${ref}'${didYouMean(ref, names)}; a policy object needs no tier`,
+      );
+    }
+    if (tier.policy === undefined) {
+      throw new RateLimitUsageError(
+        `the numbers of tier '${ref}' depend on the request; pass { name: '${ref}', … } with the numbers`,
+      );
+    }
+    return { policy: tier.policy, scope: '', onStoreFailure: tier.onStoreFailure };
+  }
+
+  private subjectOf(key: unknown): string {
+    if (typeof key === 'string' && key !== '') return namedSubject(key);
+    const { kind, id } = (typeof key === 'object' && key !== null ? key : {}) as Partial<Client>;
+    if ((kind === 'api-key' || kind === 'user') && typeof id === 'string' && id !== '') {
+      return subjectOf({ kind, id });
+    }
+    if (kind === 'ip') {
+      // The id of an address that a tier counted has its prefix already.
+      const prefix = this.settings.identity.ip?.ipv6Prefix ?? DEFAULT_IPV6_PREFIX;
+      const address = canonicalIp(String(id).replace(`/${prefix}`, ''), prefix);
+      if (address !== undefined) return subjectOf({ kind, id: address });
+    }
+    const expected = "a non-empty string, or a client such as { kind: 'user', id: '42' }";
+    throw new RateLimitUsageError(`key: ${mismatch(key, expected)}`);
+  }
+}
+
+/** A policy, what its counters belong to besides its name, and what holds while the store is away. */
+interface CountedPolicy {
+  readonly policy: Policy;
+  readonly scope: string;
+  readonly onStoreFailure?: FailurePolicy;
+}
+
+function namedPolicy(ref: NamedPolicy): CountedPolicy {
+  if (typeof ref !== 'object' || ref === null || typeof ref.name !== 'string' || ref.name === '') {
+    const expected = 'the name of a tier, or a policy with a name';
+    throw new RateLimitConfigurationError('policy', mismatch(ref, expected));
+  }
+  const { name, scope, onStoreFailure, ...written } = ref;
+  const option = `policy '${name}'`;
+  const isText = 'policy' in written;
+  if (isText) checkObject(written, option, ['policy']);
+  return {
+    policy: definePolicy(name, isText ? written.policy : written, option),
+    scope: checkScope(scope, `${option}.scope`),
+    ...(onStoreFailure !== undefined && {
+      onStoreFailure: checkOneOf(onStoreFailure, `${option}.onStoreFailure`, FAILURE_POLICIES),
+    }),
+  };
+}
