@@ -38,10 +38,17 @@ local keys, args = KEYS, ARGV
 local call, pack, unpack = redis.call, struct.pack, struct.unpack
 local floor, ceil, max, byte, sub = math.floor, math.ceil, math.max, string.byte, string.sub
 
--- A whole number from 0 to MAX, or nil: tonumber alone takes nan, inf, 0x10, 1e3 and 1.5.
+-- A whole number from 0 to MAX, or nil: tonumber alone takes nan, inf, 0x10, 1e3 and 1.5. Remembered,
+-- because a batch says the same few numbers again and again.
+local numbers = {}
 local function whole(text)
-  local number = text and string.find(text, '^%d+$') and tonumber(text)
-  return number and number <= MAX and number or nil
+  local number = numbers[text or '']
+  if number == nil then
+    number = text and string.find(text, '^%d+$') and tonumber(text)
+    number = number and number <= MAX and number or false
+    numbers[text or ''] = number
+  end
+  return number
 end
 
 -- How many follow: no more than there are arguments, so that no count keeps Redis busy.
@@ -49,9 +56,9 @@ local function count(text)
   return math.min(whole(text) or 0, #args)
 end
 
--- Algorithms that some policy names, and their laws. A bucket's capacity is its burst, the time of an
--- aligned state is the start of a window, a packing of fixed length has so many bytes.
-local uses, laws, isBucket, isAligned, bytes = {}, {}, {}, {}, {}
+-- Algorithms that some policy names, and what is known of them: `law`; `isBucket`, whose capacity is
+-- the burst; `isAligned`, whose time is the start of a window; `bytes`, if a packing's length is fixed.
+local uses, algorithms = {}, {}
 local policyCount = count(args[1])
 for index = 0, policyCount - 1 do
   uses[args[2 + 7 * index] or ''] = true
@@ -64,15 +71,14 @@ end
 local policies = {}
 for index = 1, policyCount do
   local at = 7 * index - 5
-  local algorithm = args[at]
+  local algorithm = algorithms[args[at]]
   local limit, window, burst = whole(args[at + 1]), whole(args[at + 2]), whole(args[at + 3])
   local maxDelay, rate, unit = whole(args[at + 4]), whole(args[at + 5]), whole(args[at + 6])
-  local law = laws[algorithm]
-  if law and limit and window and window > 0 and burst and maxDelay and rate and unit and unit > 0 then
+  if algorithm and limit and window and window > 0 and burst and maxDelay and rate and unit and unit > 0 then
     policies[index] = {
-      law = law, isAligned = isAligned[algorithm], bytes = bytes[algorithm], limit = limit,
+      law = algorithm.law, isAligned = algorithm.isAligned, bytes = algorithm.bytes, limit = limit,
       window = window, burst = burst, maxDelay = maxDelay, rate = rate, unit = unit,
-      capacity = isBucket[algorithm] and burst or limit,
+      capacity = algorithm.isBucket and burst or limit,
     }
   end
 end
@@ -85,32 +91,37 @@ local clock = time[1] * 1000 + floor(time[2] / 1000)
 
 -- @include verbs
 
-local verbs = {
-  consume = decide, peek = decide, charge = change, refund = change, block = change,
-  unblock = change, reset = change,
-}
+-- Filled anew for each operation.
+local charges = {}
 local position = 2 + 7 * policyCount
 for _ = 1, count(args[position]) do
   local verb, size = args[position + 1], count(args[position + 2])
-  local act = verbs[verb]
-  local charges, isValid = {}, act ~= nil
+  local isDecision = verb == 'consume' or verb == 'peek'
+  local isValid = isDecision or verb == 'charge' or verb == 'refund' or verb == 'block'
+    or verb == 'unblock' or verb == 'reset'
   position = position + 2
   for index = 1, size do
     local key, policy = whole(args[position + 1]), policies[whole(args[position + 2]) or 0]
     local cost = whole(args[position + 3])
     isValid = isValid and key and keys[key] and policy and cost and true or false
-    charges[index] = {
-      key = key, policy = policy, cost = cost, isEnforced = args[position + 4] == '1', wait = 0,
-      delay = 0, remaining = 0, reset = 0, needsRepair = false, newRemaining = false, newReset = 0,
-    }
+    local charge = charges[index]
+    if not charge then
+      charge = {
+        key = key, policy = policy, cost = cost, isEnforced = true, wait = 0, delay = 0,
+        remaining = 0, reset = 0, needsRepair = false, newRemaining = false, newReset = 0,
+      }
+      charges[index] = charge
+    end
+    charge.key, charge.policy, charge.cost = key, policy, cost
+    charge.isEnforced, charge.newRemaining = args[position + 4] == '1', false
     position = position + 4
   end
   if not isValid then
     for _ = 1, size do
       report(2, 0, 0, 0, 0)
     end
-  elseif act == decide then
-    decide(charges, verb == 'peek')
+  elseif isDecision then
+    decide(charges, size, verb == 'peek')
   else
     for index = 1, size do
       change(verb, charges[index])

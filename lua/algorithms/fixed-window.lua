@@ -1,9 +1,7 @@
 -- Fixed window. Its time is the start of the window; packed: what is used in it (7 bytes).
 
 if uses['fixed-window'] then
-  isAligned['fixed-window'], bytes['fixed-window'] = true, 7
-
-  laws['fixed-window'] = function(state, at, now, policy, cost, verb)
+  local function law(state, at, now, policy, cost, verb)
     local limit, window = policy.limit, policy.window
     local stored = state and unpack('<I7', state) or 0
     if stored > MAX then
@@ -28,4 +26,6 @@ if uses['fixed-window'] then
     local newRemaining, newReset = max(0, limit - used), used > 0 and left or 0
     return wait, 0, remaining, reset, false, start, pack('<I7', used), newRemaining, newReset
   end
+
+  algorithms['fixed-window'] = { law = law, isAligned = true, bytes = 7 }
 end

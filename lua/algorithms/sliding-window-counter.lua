@@ -2,9 +2,7 @@
 -- window before and in this one (7 bytes each).
 
 if uses['sliding-window-counter'] then
-  isAligned['sliding-window-counter'], bytes['sliding-window-counter'] = true, 14
-
-  laws['sliding-window-counter'] = function(state, at, now, policy, cost, verb)
+  local function law(state, at, now, policy, cost, verb)
     local limit, window = policy.limit, policy.window
     local most = floor(MAX / window)
     local start = now - now % window
@@ -62,4 +60,6 @@ if uses['sliding-window-counter'] then
     local packed = pack('<I7I7', previous, current)
     return wait, 0, remaining, reset, false, start, packed, remainingNow(), resetNow()
   end
+
+  algorithms['sliding-window-counter'] = { law = law, isAligned = true, bytes = 14 }
 end

@@ -9,7 +9,7 @@
 -- so the moduli lose nothing.
 
 if uses['sliding-window-log'] then
-  laws['sliding-window-log'] = function(state, at, now, policy, cost, verb)
+  local function law(state, at, now, policy, cost, verb)
     local MAX_TOTAL = 281474976710655
     local limit, window = policy.limit, policy.window
     local timeWidth = 1
@@ -129,4 +129,6 @@ if uses['sliding-window-log'] then
     local newReset = used > 0 and at + window - now or 0
     return wait, 0, remaining, reset, false, at, packed .. older, max(0, limit - used), newReset
   end
+
+  algorithms['sliding-window-log'] = { law = law }
 end

@@ -1,9 +1,29 @@
 -- consume and peek.
 
+-- Alone a charge needs no second look.
+local function decideOne(charge, isPeek)
+  local key, policy = charge.key, charge.policy
+  local wait, delay, remaining, reset, needsRepair, value, life, newRemaining =
+    ask(valueOf(key), policy, charge.cost, isPeek and 'look' or 'consume')
+  if wait == 0 and value then
+    values[key], lives[key] = value, life
+    remaining, reset = newRemaining, life
+  elseif not isPeek then
+    touched[key] = policy
+    if needsRepair then
+      repair(key, policy)
+    end
+  end
+  report(wait == 0 and 1 or 0, remaining, wait, reset, delay)
+end
+
 -- All charges are decided, each on what the ones before it would leave; then all are charged or none.
-local function decide(charges, isPeek)
+local function decide(charges, size, isPeek)
+  if size == 1 then
+    return decideOne(charges[1], isPeek)
+  end
   local seen, newValues, newLives, isRefused, isRepeated = {}, {}, {}, false, false
-  for index = 1, #charges do
+  for index = 1, size do
     local charge = charges[index]
     local key, cost = charge.key, charge.cost
     isRepeated, seen[key] = isRepeated or seen[key], true
@@ -19,7 +39,7 @@ local function decide(charges, isPeek)
     end
   end
   local isCharged = not isPeek and not isRefused
-  for index = 1, #charges do
+  for index = 1, size do
     local charge = charges[index]
     local key, policy = charge.key, charge.policy
     if isCharged and newValues[key] then
@@ -34,7 +54,7 @@ local function decide(charges, isPeek)
       end
     end
   end
-  for index = 1, #charges do
+  for index = 1, size do
     local charge = charges[index]
     local remaining, reset, _ = charge.remaining, charge.reset
     if isRepeated then
