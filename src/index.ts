@@ -51,6 +51,7 @@ export {
   type Operation,
   type Verb,
 } from './stores/rate-limit.store.js';
+export { RedisClusterStore } from './stores/redis/redis-cluster.store.js';
 export { RedisStore } from './stores/redis/redis.store.js';
 export {
   fromNodeRedis,

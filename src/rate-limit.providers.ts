@@ -18,6 +18,7 @@ import { ServiceCharges } from './service-charges.js';
 import { FailoverStore } from './stores/failover.store.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
 import { RateLimitStore } from './stores/rate-limit.store.js';
+import { RedisClusterStore } from './stores/redis/redis-cluster.store.js';
 import { RedisStore } from './stores/redis/redis.store.js';
 import { scriptRunnerFor } from './stores/redis/script-runner.js';
 import { OpenStore } from './stores/uncounted-decision.js';
@@ -74,8 +75,7 @@ export const RATE_LIMIT_APP_PROVIDERS: Provider[] = [
 function storeFor(settings: RateLimitSettings, redis: unknown, log: RateLimitLog): RateLimitStore {
   const { store, clock, maxKeys, enabled, timeoutMs, instances, onStoreFailure } = settings;
   if (!enabled) return new OpenStore();
-  const shared =
-    store ?? (redis === undefined ? undefined : new RedisStore(scriptRunnerFor(redis, 'redis')));
+  const shared = store ?? redisStoreFor(redis);
   if (shared === undefined) return new MemoryStore({ clock, maxKeys });
   return new FailoverStore({
     store: shared,
@@ -85,4 +85,10 @@ function storeFor(settings: RateLimitSettings, redis: unknown, log: RateLimitLog
     onStoreFailure,
     onTransition: (error) => log.storeChanged(error),
   });
+}
+
+function redisStoreFor(client: unknown): RateLimitStore | undefined {
+  if (client === undefined) return undefined;
+  const runner = scriptRunnerFor(client, 'redis');
+  return runner.isCluster === true ? new RedisClusterStore(runner) : new RedisStore(runner);
 }

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { globalSubject, namedSubject, subjectOf } from '../../src/identity/client.js';
 import { CounterKeys, tuple } from '../../src/identity/counter-keys.js';
+import { SHARD_TAGS } from '../../src/identity/shard-tags.js';
 import { definePolicy } from '../../src/policies/define-policy.js';
 import type { PolicyText } from '../../src/policies/policy.js';
 import { counterSpace } from '../../src/tiers/tier.js';
+import { hashSlot } from '../support/hash-slot.js';
 
 const RUNS = 5_000;
 
@@ -101,7 +103,7 @@ describe('CounterKeys', () => {
     ['64 KB', 'x'.repeat(65_536)],
     ['1 MB', '限'.repeat(2 ** 20)],
   ])('makes a key of one length and one hash tag of %s', (_what, id) => {
-    expect(keyOf(['space', id], ['user', id])).toMatch(/^\{rl\}:[\w-]{22}$/);
+    expect(keyOf(['space', id], ['user', id])).toMatch(/^rl\{\w\w\}:[\w-]{22}$/);
   });
 
   it('makes the same key again, from memory and from anew', () => {
@@ -125,9 +127,40 @@ describe('CounterKeys', () => {
     ].map((each) => each.key('space', 'subject'));
 
     expect(new Set(made).size).toBe(4);
-    expect(made[3]).toBe(made[0]!.replace('{rl}', '{other}'));
+    expect(made[3]).toBe(made[0]!.replace('rl', 'other'));
   });
 });
+
+describe('the shards', () => {
+  it('are those of the subject, whatever is counted of it (SEC-24)', () => {
+    const tags = ['plan', 'route', 'edge'].map((space) => tagOf(keyOf([space], ['user', '42'])));
+
+    expect(new Set(tags).size).toBe(1);
+  });
+
+  it('lie evenly over the slots of a cluster', () => {
+    const slots = SHARD_TAGS.map((tag) => hashSlot(tag)).toSorted((a, b) => a - b);
+    const width = 16_384 / SHARD_TAGS.length;
+
+    expect(new Set(slots).size).toBe(SHARD_TAGS.length);
+    for (const [index, slot] of slots.entries()) expect(Math.floor(slot / width)).toBe(index);
+  });
+
+  it('are used about alike', () => {
+    const used = new Map<string, number>();
+    for (let n = 0; n < 6_400; n++) {
+      const tag = tagOf(keyOf(['space'], ['user', String(n)]));
+      used.set(tag, (used.get(tag) ?? 0) + 1);
+    }
+
+    expect(used.size).toBe(SHARD_TAGS.length);
+    expect(Math.max(...used.values())).toBeLessThan(160);
+  });
+});
+
+function tagOf(key: string): string {
+  return /\{(\w+)\}/.exec(key)![1]!;
+}
 
 function same(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((each, index) => each === b[index]);

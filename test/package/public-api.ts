@@ -18,6 +18,7 @@ export const PUBLIC_API = [
       'RateLimitResult',
       'RateLimitStore',
       'RateLimitUsageError',
+      'RedisClusterStore',
       'RedisStore',
       'SkipRateLimit',
       'definePolicy',

@@ -1,10 +1,10 @@
-import { Cluster, Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import { Redis as Valkey } from 'iovalkey';
 import { createClient } from 'redis';
 import { RedisStore } from '../../src/stores/redis/redis.store.js';
 import { fromNodeRedis, scriptRunnerFor } from '../../src/stores/redis/script-runner.js';
-import { RedisServer, startCluster, type RedisCluster } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis-server.js';
 import { atTime } from '../support/virtual-time.js';
 import { describeConformance } from './store-conformance.js';
 
@@ -33,30 +33,6 @@ describe.each<[name: string, connect: Connect]>([
         await server.stop();
       },
     };
-  });
-});
-
-// SEC-24, RED-16, user report 28.
-describe('RedisStore on a cluster of three', () => {
-  let cluster: RedisCluster;
-  let client: Cluster;
-
-  describeConformance(async (clock) => {
-    cluster = await startCluster({ masters: 3 });
-    client = new Cluster([...cluster.nodes]);
-    return {
-      store: new RedisStore(atTime(scriptRunnerFor(client, 'redis'), () => clock.now())),
-      close: async () => {
-        client.disconnect();
-        await cluster.stop();
-      },
-    };
-  });
-
-  it('keeps all keys of a prefix on one node', async () => {
-    const sizes = await Promise.all(client.nodes('master').map((node) => node.dbsize()));
-
-    expect(sizes.filter((size) => size > 0)).toHaveLength(1);
   });
 });
 

@@ -8,11 +8,14 @@ export interface Script {
 
 /** All that the store asks of a client. Give one of these to use a client of another shape. */
 export interface ScriptRunner {
+  /** True for a cluster, whose scripts may only touch keys of one slot. Default false. */
+  readonly isCluster?: boolean;
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 }
 
 /** ioredis 5 and 6, iovalkey; their single connections and their clusters. */
 export interface EvalNumkeysClient {
+  readonly isCluster?: boolean;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   evalsha(sha: string, numkeys: number, ...args: string[]): Promise<unknown>;
 }
@@ -29,6 +32,8 @@ export interface EvalObjectClient {
  */
 export function fromNodeRedis(client: EvalObjectClient): ScriptRunner {
   return {
+    // What only its clusters have.
+    isCluster: 'masters' in client,
     run: (script, keys, args) => {
       const options = { keys: [...keys], arguments: [...args] };
       return orLoad(
@@ -41,6 +46,7 @@ export function fromNodeRedis(client: EvalObjectClient): ScriptRunner {
 
 function fromEvalNumkeys(client: EvalNumkeysClient): ScriptRunner {
   return {
+    isCluster: client.isCluster === true,
     run: (script, keys, args) =>
       orLoad(
         () => client.evalsha(script.sha, keys.length, ...keys, ...args),
