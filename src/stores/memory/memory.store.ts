@@ -63,8 +63,10 @@ export class MemoryStore extends RateLimitStore {
     const now = this.clock.now();
     switch (verb) {
       case 'consume':
+        if (charges.length === 1) return [this.consumeOne(charges[0]!, now)];
+        return this.decideTogether(charges, now, false);
       case 'peek':
-        return this.decideTogether(charges, now, verb === 'peek');
+        return this.decideTogether(charges, now, true);
       case 'charge':
       case 'refund':
         return charges.map((charge) => this.move(charge, now, verb));
@@ -78,6 +80,35 @@ export class MemoryStore extends RateLimitStore {
           return this.nextDecision(charge, now);
         });
     }
+  }
+
+  /** What most calls are, without the lists that several charges need. */
+  private consumeOne(charge: Charge, now: number): Decision {
+    const { policy, cost } = charge;
+    const { law } = policy;
+    let home = charge.key;
+    let account = this.accounts.get(home);
+    if (account === undefined) {
+      home = this.homeOf(charge, now);
+      account = this.accounts.get(home);
+    }
+    const standing = standingAt(law, policy, account ?? NO_ACCOUNT, now);
+    const wait = waitMs(law, policy, standing, cost);
+    if (wait > 0 || cost === 0) {
+      if (standing.needsRepair) this.repair(home, policy, now);
+      return this.decision(policy, standing, wait, 0);
+    }
+    const delayMs = law.delayMs(policy, standing.state);
+    const state = law.charge(policy, standing.state, cost, standing.now);
+    const decision = this.decision(policy, { ...standing, state }, 0, delayMs);
+    this.accounts.put(home, {
+      state,
+      // What is blocked is not charged.
+      blockedUntil: 0,
+      expiresAt: now + decision.resetAfterMs,
+      free: home === charge.key ? decision.remaining / law.capacity(policy) : 0,
+    });
+    return decision;
   }
 
   /**
