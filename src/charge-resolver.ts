@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { withDeadline } from './deadline.js';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
+import { printed } from './policies/configuration-error.js';
 import { RateLimitLog } from './rate-limit.log.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import type { Question } from './question.js';
@@ -98,7 +99,7 @@ export class ChargeResolver {
   ): Promise<string | undefined> {
     const name: unknown = await this.ask(by, context, 'by');
     if (name === undefined || (typeof name === 'string' && name !== '')) return name;
-    throw new TypeError(`by answered ${typeof name}, expected a non-empty string or undefined`);
+    throw new TypeError(`by answered ${printed(name)}, expected a non-empty string or undefined`);
   }
 
   private clientBy(

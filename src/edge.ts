@@ -57,7 +57,9 @@ export class Edge implements OnModuleDestroy {
     this.subscription?.unsubscribe();
   }
 
+  /** A worker or a microservice has no adapter, and no requests that come through an edge. */
   private mount({ httpAdapter }: HttpAdapterHost): void {
+    if (!httpAdapter) return;
     if (httpAdapter.getType() === 'fastify') {
       const instance: FastifyLike = httpAdapter.getInstance();
       instance.addHook('onRequest', async (request, reply) => {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import {
   ServiceCharges,
   type ChargeRequest,
@@ -46,7 +46,7 @@ export interface CombinedDecision {
  * tier or a key, a RateLimitConfigurationError for a policy or a duration.
  */
 @Injectable()
-export class LimiterService {
+export class LimiterService implements OnApplicationShutdown {
   private readonly turns: Turns;
 
   constructor(
@@ -109,7 +109,12 @@ export class LimiterService {
       maxWaitMs === undefined || maxWaitMs === 0
         ? (maxWaitMs ?? Infinity)
         : checkDuration(maxWaitMs, 'maxWaitMs', MAX_WINDOW_MS);
-    return this.turns.take(charge, patience, signal, (verb) => this.decide(verb, charge));
+    return this.turns.take(charge, patience, signal, (verb, asked) => this.decide(verb, asked));
+  }
+
+  /** Ends every `acquire` that still waits: each rejects. */
+  onApplicationShutdown(): void {
+    this.turns.close();
   }
 
   /** Refuses a key for a time, such as `'15m'`, whatever is left of its quota. */

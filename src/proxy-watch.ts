@@ -9,12 +9,14 @@ import type { Caller } from './identity/request-identity.js';
 @Injectable()
 export class ProxyWatch implements OnApplicationBootstrap {
   private readonly logger = new Logger('RateLimit');
-  private hasWarned = false;
+  private isSilent = false;
 
   constructor(private readonly host: HttpAdapterHost) {}
 
   onApplicationBootstrap(): void {
-    if (!trustsEverybody(this.host)) return;
+    const trusted = trustedProxies(this.host);
+    this.isSilent = Boolean(trusted);
+    if (trusted !== true) return;
     this.logger.warn(
       'trust proxy is true: every client can choose its address in X-Forwarded-For. ' +
         'Trust the addresses of your proxies, or their number, instead of true',
@@ -22,9 +24,9 @@ export class ProxyWatch implements OnApplicationBootstrap {
   }
 
   /** An untrusted header leaves the address of the connection as the client's. */
-  look({ ip, peer, headers }: Caller): void {
-    if (this.hasWarned || headers['x-forwarded-for'] === undefined || ip !== peer) return;
-    this.hasWarned = true;
+  look({ headers }: Caller): void {
+    if (this.isSilent || headers['x-forwarded-for'] === undefined) return;
+    this.isSilent = true;
     this.logger.warn(
       'X-Forwarded-For was sent, and no proxy is trusted: clients count as the address that connects. ' +
         "Behind a proxy, trust it: app.set('trust proxy', …) on Express, trustProxy on Fastify",
@@ -32,16 +34,17 @@ export class ProxyWatch implements OnApplicationBootstrap {
   }
 }
 
-function trustsEverybody({ httpAdapter }: HttpAdapterHost): boolean {
+/** What the platform's own option says, which may be a list, a number or a function. */
+function trustedProxies({ httpAdapter }: HttpAdapterHost): unknown {
   const instance: unknown = httpAdapter?.getInstance?.();
-  if (typeof instance !== 'object' && typeof instance !== 'function') return false;
+  if (typeof instance !== 'object' && typeof instance !== 'function') return undefined;
   if (httpAdapter.getType() === 'express') {
-    return (instance as { get(name: string): unknown }).get('trust proxy') === true;
+    return (instance as { get(name: string): unknown }).get('trust proxy');
   }
   // Fastify tells its options nowhere else.
   const symbol = Object.getOwnPropertySymbols(instance ?? {}).find(
     ({ description }) => description === 'fastify.options',
   );
   const options = symbol && (instance as Record<symbol, { trustProxy?: unknown }>)[symbol];
-  return options?.trustProxy === true;
+  return options?.trustProxy;
 }

@@ -8,7 +8,8 @@ import {
   type ASYNC_OPTIONS_TYPE,
   type OPTIONS_TYPE,
 } from './rate-limit.module-definition.js';
-import { checkObject } from './policies/checks.js';
+import { checkBoolean, checkObject } from './policies/checks.js';
+import { RateLimitConfigurationError } from './policies/configuration-error.js';
 import { RATE_LIMIT_PROVIDERS } from './rate-limit.providers.js';
 import { OPTION_NAMES } from './rate-limit.settings.js';
 import { RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
@@ -36,7 +37,7 @@ export class RateLimitModule extends ConfigurableModuleClass {
   /** Every option is checked at boot; see `RateLimitOptions`. */
   static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
     // Here, because Nest copies what it is given: null would fail there, `__proto__` become one.
-    checkObject(options, 'options', [...OPTION_NAMES, 'isGlobal', 'registerGuard']);
+    checkExtras(checkObject(options, 'options', [...OPTION_NAMES, ...EXTRAS]));
     return super.forRoot(options);
   }
 
@@ -45,6 +46,22 @@ export class RateLimitModule extends ConfigurableModuleClass {
    * `isGlobal` and `registerGuard` stand beside them.
    */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    const given = checkObject(options, 'forRootAsync', [...ASYNC, ...EXTRAS]);
+    checkExtras(given);
+    if (FACTORIES.filter((name) => given[name] !== undefined).length !== 1) {
+      throw new RateLimitConfigurationError(
+        'forRootAsync',
+        `expected one of ${FACTORIES.join(', ')}, which makes the options`,
+      );
+    }
     return super.forRootAsync(options);
   }
+}
+
+const EXTRAS = ['isGlobal', 'registerGuard'];
+const FACTORIES = ['useFactory', 'useClass', 'useExisting'];
+const ASYNC = [...FACTORIES, 'inject', 'imports', 'provideInjectionTokensFrom'];
+
+function checkExtras(options: Record<string, unknown>): void {
+  for (const name of EXTRAS) checkBoolean(options[name] ?? true, name);
 }

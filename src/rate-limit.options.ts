@@ -2,6 +2,7 @@ import type { Clock } from './clock.js';
 import type { HeaderFamily } from './http/rate-limit-headers.js';
 import type { Refusal } from './http/problem.js';
 import type { IdentityOptions } from './identity/identity-options.js';
+import type { Duration } from './policies/duration.js';
 import type { FailurePolicy, RateLimitStore } from './stores/rate-limit.store.js';
 import type { EvalNumkeysClient, ScriptRunner } from './stores/redis/script-runner.js';
 import type { RateLimitContext } from './tiers/rate-limit-context.js';
@@ -41,6 +42,12 @@ export interface RateLimitOptions {
   instances?: number;
   /** Milliseconds a decision may take before `onStoreFailure` holds. Default 100. */
   timeoutMs?: number;
+  /**
+   * Whether what Redis has refused for a time is refused here for that time, without asking it
+   * again: for `maxLife` at most (default `'1s'`, up to a minute), for `maxKeys` different lists of
+   * charges (default 10 000). Default true. `docs/denied-cache.md`.
+   */
+  deniedCache?: boolean | { maxLife?: Duration; maxKeys?: number };
   /** Milliseconds that `verify`, a limit, a cost and other resolvers may take. Default 1000. */
   resolverTimeoutMs?: number;
   /** Headers that tell the quota; `[]` for none. Default `['x-ratelimit']`. */

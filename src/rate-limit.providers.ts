@@ -1,6 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ChargeResolver } from './charge-resolver.js';
+import { monotonicClock, type Clock } from './clock.js';
 import { Edge } from './edge.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
@@ -15,6 +16,7 @@ import { RedisConnection } from './redis-connection.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
 import { ServiceCharges } from './service-charges.js';
+import { DeniedCacheStore } from './stores/denied-cache.store.js';
 import { FailoverStore } from './stores/failover.store.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
 import { RateLimitStore } from './stores/rate-limit.store.js';
@@ -31,20 +33,17 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
     useFactory: (options: unknown) => new RateLimitSettings(options),
     inject: [RATE_LIMIT_MODULE_OPTIONS],
   },
-  {
-    provide: RedisConnection,
-    useFactory: (settings: RateLimitSettings) => RedisConnection.open(settings),
-    inject: [RateLimitSettings],
-  },
+  RedisConnection,
   {
     provide: RATE_LIMIT_REDIS,
-    useFactory: ({ client }: RedisConnection) => client,
+    // Here, so that whoever provides another client keeps this one from being opened.
+    useFactory: (connection: RedisConnection) => connection.open(),
     inject: [RedisConnection],
   },
   {
     provide: RateLimitStore,
     useFactory: storeFor,
-    inject: [RateLimitSettings, RATE_LIMIT_REDIS, RateLimitLog],
+    inject: [RateLimitSettings, RATE_LIMIT_REDIS, RedisConnection, RateLimitLog],
   },
   {
     provide: CounterKeys,
@@ -72,18 +71,27 @@ export const RATE_LIMIT_APP_PROVIDERS: Provider[] = [
   { provide: APP_INTERCEPTOR, useExisting: RateLimitInterceptor },
 ];
 
-function storeFor(settings: RateLimitSettings, redis: unknown, log: RateLimitLog): RateLimitStore {
+function storeFor(
+  settings: RateLimitSettings,
+  redis: unknown,
+  connection: RedisConnection,
+  log: RateLimitLog,
+): RateLimitStore {
   const { store, clock, maxKeys, enabled, timeoutMs, instances, onStoreFailure } = settings;
+  const { deniedCache } = settings;
   if (!enabled) return new OpenStore();
   const shared = store ?? redisStoreFor(redis);
   if (shared === undefined) return new MemoryStore({ clock, maxKeys });
   return new FailoverStore({
-    store: shared,
+    store:
+      deniedCache === undefined
+        ? shared
+        : new DeniedCacheStore({ store: shared, clock: eitherClock(clock), ...deniedCache }),
     fallback: new MemoryStore({ clock, maxKeys, source: 'fallback' }),
     timeoutMs,
     instances,
     onStoreFailure,
-    onTransition: (error) => log.storeChanged(error),
+    onTransition: (error) => log.storeChanged(error && connection.explained(error)),
   });
 }
 
@@ -91,4 +99,13 @@ function redisStoreFor(client: unknown): RateLimitStore | undefined {
   if (client === undefined) return undefined;
   const runner = scriptRunnerFor(client, 'redis');
   return runner.isCluster === true ? new RedisClusterStore(runner) : new RedisStore(runner);
+}
+
+/**
+ * Redis lives by real time, what stands in for it in a test by the app's clock: this one moves when
+ * either does, so that no refusal outlives either.
+ */
+function eitherClock(clock: Clock): Clock {
+  if (clock === monotonicClock) return clock;
+  return { now: () => monotonicClock.now() + clock.now() };
 }

@@ -12,14 +12,16 @@ import {
 } from './policies/checks.js';
 import { RateLimitConfigurationError, mismatch } from './policies/configuration-error.js';
 import type { RateLimitOptions } from './rate-limit.options.js';
+import { checkDeniedCache } from './stores/check-denied-cache.js';
 import { RateLimitStore, type FailurePolicy } from './stores/rate-limit.store.js';
+import { isRedisClient } from './stores/redis/script-runner.js';
 import { FAILURE_POLICIES, checkTier } from './tiers/check-tier.js';
 import type { Tier } from './tiers/tier.js';
 
 export const OPTION_NAMES = [
   ...['redis', 'store', 'prefix', 'identity', 'tiers', 'onStoreFailure', 'instances', 'timeoutMs'],
   ...['resolverTimeoutMs', 'headers', 'resetHeader', 'body', 'skip', 'exempt', 'maxKeys', 'clock'],
-  'enabled',
+  ...['deniedCache', 'enabled'],
 ];
 const FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8'] as const;
 const MAX_TIMEOUT_MS = 60_000;
@@ -36,6 +38,8 @@ export class RateLimitSettings {
   readonly onStoreFailure: FailurePolicy;
   readonly instances: number;
   readonly timeoutMs: number;
+  /** Undefined when it is off. */
+  readonly deniedCache: ReturnType<typeof checkDeniedCache>;
   readonly resolverTimeoutMs: number;
   readonly headers: readonly HeaderFamily[];
   readonly resetHeader: 'epoch' | 'delta';
@@ -50,7 +54,7 @@ export class RateLimitSettings {
   /** Throws a RateLimitConfigurationError naming the first option that cannot work. */
   constructor(written: unknown) {
     const options = checkObject(written, 'options', OPTION_NAMES) as RateLimitOptions;
-    this.redis = options.redis;
+    this.redis = checkRedis(options.redis);
     this.store = checkStore(options);
     this.prefix = checkPrefix(options.prefix ?? 'rl');
     this.identity = checkIdentity(options.identity ?? {}, 'identity');
@@ -66,6 +70,7 @@ export class RateLimitSettings {
     this.tiers = this.checkTiers(options.tiers ?? []);
     this.instances = checkWhole(options.instances ?? 1, 'instances', 1, 1_000_000);
     this.timeoutMs = checkWhole(options.timeoutMs ?? 100, 'timeoutMs', 1, MAX_TIMEOUT_MS);
+    this.deniedCache = checkDeniedCache(options.deniedCache ?? true);
     this.resolverTimeoutMs = checkWhole(
       options.resolverTimeoutMs ?? 1_000,
       'resolverTimeoutMs',
@@ -105,6 +110,23 @@ export class RateLimitSettings {
     }
     return tiers;
   }
+}
+
+/** What it is beyond that is found out by connecting. Nothing of it is printed: it may hold a password. */
+function checkRedis(redis: unknown): unknown {
+  if (redis === undefined || typeof redis === 'string') return redis;
+  if (isRedisClient(redis)) return redis;
+  const isList = Array.isArray(redis);
+  if (typeof redis === 'object' && redis !== null && !isList && Object.keys(redis).length > 0) {
+    return redis;
+  }
+  throw new RateLimitConfigurationError(
+    'redis',
+    mismatch(
+      redis,
+      'a Redis URL, connection options, a cluster or a client; leave it out to count in this process',
+    ),
+  );
 }
 
 function checkStore({ store, redis }: RateLimitOptions): RateLimitStore | undefined {
@@ -171,11 +193,13 @@ function checkRanges(ips: string[]): (ip: string) => boolean {
 
 /** Exact paths, and everything under those that end in `/*`. */
 function pathMatcher(paths: string[]): (path: string) => boolean {
-  const wrong = paths.find((path) => !path.startsWith('/'));
+  const wrong = paths.find(
+    (path) => !path.startsWith('/') || /[*?#]/.test(path.replace(/\/\*$/, '')),
+  );
   if (wrong !== undefined) {
     throw new RateLimitConfigurationError(
       'exempt.paths',
-      mismatch(wrong, "a path that starts with '/'"),
+      mismatch(wrong, "a path such as '/health', or '/internal/*' for all under it"),
     );
   }
   const exact = new Set(paths.filter((path) => !path.endsWith('/*')));

@@ -1,5 +1,5 @@
-import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { RateLimitSettings } from './rate-limit.settings.js';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { RateLimitSettings } from './rate-limit.settings.js';
 import { connect, untilReady, type OwnedClient } from './stores/redis/connect.js';
 import { isRedisClient } from './stores/redis/script-runner.js';
 
@@ -7,24 +7,40 @@ import { isRedisClient } from './stores/redis/script-runner.js';
 const BOOT_WAIT_MS = 2_000;
 
 /** The client that scripts run on: the app's own, or one that is opened and closed here. */
+@Injectable()
 export class RedisConnection implements OnApplicationShutdown {
-  private constructor(
-    /** Undefined when counters live in this process. */
-    readonly client: unknown,
-    private readonly owned?: OwnedClient,
-  ) {}
+  private readonly logger = new Logger('RateLimit');
+  private owned?: OwnedClient;
+  private lastError?: Error;
 
-  static async open({ redis, enabled }: RateLimitSettings): Promise<RedisConnection> {
-    if (redis === undefined || redis === null || !enabled) return new RedisConnection(undefined);
-    if (isRedisClient(redis)) return new RedisConnection(redis);
+  constructor(private readonly settings: RateLimitSettings) {}
+
+  /** Undefined when counters live in this process. Opens nothing that the app has opened. */
+  async open(): Promise<unknown> {
+    const { redis, enabled } = this.settings;
+    if (redis === undefined || !enabled) return undefined;
+    if (isRedisClient(redis)) return redis;
     const client = await connect(redis, 'redis');
-    const logger = new Logger('RateLimit');
+    this.owned = client;
     // Without a listener ioredis prints each failed attempt itself.
-    client.on('error', ({ message }) => logger.debug(`Redis: ${message}`));
+    client.on('error', (error) => {
+      this.lastError = error;
+      this.logger.debug(`Redis: ${error.message}`);
+    });
     if (!(await untilReady(client, BOOT_WAIT_MS))) {
-      logger.error(`Redis did not answer within ${BOOT_WAIT_MS} ms; the app starts without it`);
+      const reason = this.lastError === undefined ? '' : ` (${this.lastError.message})`;
+      this.logger.error(
+        `Redis did not answer within ${BOOT_WAIT_MS} ms${reason}; the app starts without it`,
+      );
     }
-    return new RedisConnection(client, client);
+    return client;
+  }
+
+  /** What is really wrong, where a client only says that it is not connected. */
+  explained(error: Error): Error {
+    const isUnconnected = /^(Stream isn't writeable|Cluster isn't ready)/.test(error.message);
+    if (!isUnconnected) return error;
+    return this.lastError ?? new Error('not connected to Redis', { cause: error });
   }
 
   /** The last hook: until then requests are still decided. */

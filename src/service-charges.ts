@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { namedSubject, subjectOf, type Client } from './identity/client.js';
+import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
-import { RateLimitConfigurationError, mismatch } from './policies/configuration-error.js';
+import { RateLimitConfigurationError, mismatch, printed } from './policies/configuration-error.js';
 import { definePolicy } from './policies/define-policy.js';
 import { didYouMean } from './policies/nearest.js';
 import type { Policy, PolicyOptions, PolicyText } from './policies/policy.js';
@@ -26,9 +26,9 @@ export type PolicyRef = string | NamedPolicy;
 
 /**
  * Who is counted: a name of one's own, or a client as tiers count it, such as
- * `{ kind: 'api-key', id: 'customer-1' }`.
+ * `{ kind: 'api-key', id: 'customer-1' }` or `{ kind: 'global' }`.
  */
-export type KeyRef = string | Pick<Client, 'kind' | 'id'>;
+export type KeyRef = string | Pick<Client, 'kind' | 'id'> | { readonly kind: 'global' };
 
 export interface ChargeRequest {
   policy: PolicyRef;
@@ -81,6 +81,7 @@ export class ServiceCharges {
     if ((kind === 'api-key' || kind === 'user') && typeof id === 'string' && id !== '') {
       return subjectOf({ kind, id });
     }
+    if ((kind as string) === 'global') return globalSubject;
     if (kind === 'ip') {
       // The id of an address that a tier counted has its prefix already.
       const prefix = this.settings.identity.ip?.ipv6Prefix ?? DEFAULT_IPV6_PREFIX;
@@ -88,7 +89,8 @@ export class ServiceCharges {
       if (address !== undefined) return subjectOf({ kind, id: address });
     }
     const expected = "a non-empty string, or a client such as { kind: 'user', id: '42' }";
-    throw new RateLimitUsageError(`key: ${mismatch(key, expected)}`);
+    const received = kind === undefined ? key : `${printed(kind)} ${printed(id)}`;
+    throw new RateLimitUsageError(`key: ${mismatch(received, expected)}`);
   }
 }
 

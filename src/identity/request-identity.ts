@@ -44,21 +44,19 @@ export class RequestIdentity {
   }
 
   /** The holder of the key; null when the key is nobody's, undefined when there is none. */
-  apiKey(): Promise<Client | null | undefined> {
+  async apiKey(): Promise<Client | null | undefined> {
     this.key ??= this.verifiedKey();
-    return this.key;
+    const holder = await this.key;
+    if (holder) this.resolved = holder;
+    return holder;
   }
 
   async user(): Promise<Client | undefined> {
     const id = await this.options.user?.(this.caller.request);
-    return id === undefined || id === null
-      ? undefined
-      : { kind: 'user', id: checkedId(id, 'user') };
-  }
-
-  async client(): Promise<Client> {
-    this.resolved = await this.whoeverAsks();
-    return this.resolved;
+    if (id === undefined || id === null) return undefined;
+    const user: Client = { kind: 'user', id: checkedId(id, 'user') };
+    if (this.resolved?.kind !== 'api-key') this.resolved = user;
+    return user;
   }
 
   /** The client as far as it was needed yet: looking at it costs no lookup of a key. */
@@ -67,7 +65,7 @@ export class RequestIdentity {
   }
 
   /** A key that is nobody's does not fall back to a user: it is counted under its address. */
-  private async whoeverAsks(): Promise<Client> {
+  async client(): Promise<Client> {
     const holder = this.options.apiKey === undefined ? undefined : await this.apiKey();
     if (holder === null) return this.ip();
     return holder ?? (await this.user()) ?? this.ip();

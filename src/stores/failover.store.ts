@@ -39,7 +39,14 @@ export class FailoverStore extends RateLimitStore {
     const { store, timeoutMs } = this.options;
     try {
       const decisions = await withDeadline(store.decide(operation), timeoutMs, 'the store');
-      if (this.isAway) this.setAway(undefined);
+      if (decisions.length !== operation.charges.length) {
+        throw new Error(
+          `the store answered ${decisions.length} decisions for ${operation.charges.length} charges`,
+        );
+      }
+      // What was only remembered says nothing of the store.
+      const isFromStore = decisions.every(({ source }) => source !== 'denied-cache');
+      if (this.isAway && isFromStore) this.setAway(undefined);
       return decisions;
     } catch (error) {
       if (!this.isAway) this.setAway(error instanceof Error ? error : new Error(String(error)));

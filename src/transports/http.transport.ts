@@ -76,10 +76,11 @@ export function httpTransport(host: HttpAdapterHost): Transport {
       return Promise.resolve(new RateLimitException(refusal, body));
     },
     onGone(context, callback) {
-      const response = responseOf(context.switchToHttp().getResponse<unknown>()) as
-        { raw?: ServerResponse } | undefined;
+      const response = responseOf(context.switchToHttp().getResponse<unknown>());
       if (response === undefined) return nobodyLeaves();
-      return onClose((response.raw ?? response) as ServerResponse, callback);
+      // Fastify's reply wraps Node's response.
+      const raw = 'raw' in response ? response.raw : response;
+      return onClose(raw as ServerResponse, callback);
     },
   };
 }

@@ -15,8 +15,11 @@ import { START_MS, platforms, type RateLimit as Options } from '../support/platf
 
 const once = 'fixed-window:1/1m' as const;
 const perMinute = (limit: number) => `fixed-window:${limit}/1m` as const;
-const tier = (policy: PolicyText, more: Partial<TierOptions> = {}): TierOptions =>
-  ({ name: 'plan', policy, ...more });
+const tier = (policy: PolicyText, more: Partial<TierOptions> = {}): TierOptions => ({
+  name: 'plan',
+  policy,
+  ...more,
+});
 
 const handled: string[] = [];
 beforeEach(() => handled.splice(0));

@@ -472,8 +472,12 @@ describe.each(platforms)('on $name', ({ start }) => {
       throw new Error('resolver exploded');
     };
     const reject = () => Promise.reject(new Error('resolver exploded'));
-    const dynamic = (numbers: object): Partial<TierOptions> =>
-      ({ algorithm: 'gcra', limit: 5, window: '1m', ...numbers });
+    const dynamic = (numbers: object): Partial<TierOptions> => ({
+      algorithm: 'gcra',
+      limit: 5,
+      window: '1m',
+      ...numbers,
+    });
 
     // SEC-38, SEC-39, SEC-40
     const faults: [string, Partial<TierOptions>, IdentityOptions?][] = [
@@ -597,7 +601,7 @@ describe.each(platforms)('on $name', ({ start }) => {
         1,
       ],
       ['an exempt path', { exempt: { paths: ['/find'] } }, '/find?x=1', {}, 3],
-      ['a path under an exempt prefix', { exempt: { paths: ['/fi*', '/find/*'] } }, '/find', {}, 1],
+      ['a path under an exempt prefix', { exempt: { paths: ['/find/*'] } }, '/find', {}, 1],
       ['another spelling of an exempt path', { exempt: { paths: ['/find'] } }, '/find/', {}, 1],
       ['a path that begins like an exempt one', { exempt: { paths: ['/fin'] } }, '/find', {}, 1],
       ['an exempt path in a query', { exempt: { paths: ['/health'] } }, '/find?/health', {}, 1],

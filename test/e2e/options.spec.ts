@@ -45,19 +45,19 @@ const rows: [unknown, string][] = [
   ],
   [
     { redis: 6379 },
-    'redis: received 6379, expected a Redis URL, connection options, a cluster or a client',
+    'redis: received 6379, expected a Redis URL, connection options, a cluster or a client; leave it out to count in this process',
   ],
   [
     { redis: true },
-    'redis: received true, expected a Redis URL, connection options, a cluster or a client',
+    'redis: received true, expected a Redis URL, connection options, a cluster or a client; leave it out to count in this process',
   ],
   [
     { redis: ['redis://:hunter2@x'] },
-    'redis: received an array, expected a Redis URL, connection options, a cluster or a client',
+    'redis: received an array, expected a Redis URL, connection options, a cluster or a client; leave it out to count in this process',
   ],
   [
     { redis: { eval() {}, evalSha() {} } },
-    'redis: received an object, expected a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner; wrap a node-redis client: fromNodeRedis(client)',
+    'redis: received an object, expected a client with eval and evalsha, or a ScriptRunner; wrap a node-redis client: fromNodeRedis(client)',
   ],
   [{ store: {} }, 'store: received an object, expected a RateLimitStore'],
   [{ store: 'redis' }, "store: received 'redis', expected a RateLimitStore"],
@@ -90,6 +90,24 @@ const rows: [unknown, string][] = [
     'resolverTimeoutMs: received Infinity, expected a whole number from 1 to 60000',
   ],
   [{ maxKeys: 0 }, 'maxKeys: received 0, expected a whole number from 1 to 16777216'],
+  [{ deniedCache: 'yes' }, "deniedCache: received 'yes', expected true, false or an object"],
+  [{ deniedCache: [] }, 'deniedCache: received an empty array, expected an object'],
+  [
+    { deniedCache: { maxLive: '1s' } },
+    "deniedCache: unknown option 'maxLive'; did you mean 'maxLife'?",
+  ],
+  [
+    { deniedCache: { maxLife: 'soon' } },
+    `deniedCache.maxLife: received 'soon', expected ${DURATION}`,
+  ],
+  [
+    { deniedCache: { maxLife: '2m' } },
+    "deniedCache.maxLife: received '2m', expected at most 60000 ms",
+  ],
+  [
+    { deniedCache: { maxKeys: 0 } },
+    'deniedCache.maxKeys: received 0, expected a whole number from 1 to 1048576',
+  ],
   [{ enabled: 'false' }, "enabled: received 'false', expected true or false"],
   [{ clock: {} }, 'clock: received an object, expected an object with now()'],
   [{ clock: Date.now }, 'clock: received a function, expected an object with now()'],
@@ -117,7 +135,7 @@ const rows: [unknown, string][] = [
   [{ exempt: { paths: [5] } }, 'exempt.paths: received an array, expected an array of strings'],
   [
     { exempt: { paths: ['health'] } },
-    "exempt.paths: received 'health', expected a path that starts with '/'",
+    "exempt.paths: received 'health', expected a path such as '/health', or '/internal/*' for all under it",
   ],
   // identity
   [{ identity: 'ip' }, "identity: received 'ip', expected an object"],
@@ -330,6 +348,10 @@ describe('options that work', () => {
       { identity: null, tiers: null, headers: null, exempt: null },
     ],
     ['a limit of 0', numbers({ limit: 0 })],
+    ['no denied cache', { deniedCache: false }],
+    ['a denied cache by default', { deniedCache: null }],
+    ['a denied cache of its own size', { deniedCache: { maxLife: '1m', maxKeys: 1 } }],
+    ['a denied cache with a default', { deniedCache: { maxLife: null } }],
     ['the longest window', numbers({ window: '3650d' })],
     ['a structured name', tier({ name: 'per "minute" \\ burst' })],
     ['-0 for a cost', tier({ cost: -0 })],

@@ -28,6 +28,7 @@ describe.each(platforms)('warnings about proxies on $name', ({ start }) => {
     ['nobody is trusted and no header comes', false, undefined, []],
     ['nobody is trusted and a header comes (SEC-04)', false, '203.0.113.9', [SENT]],
     ['the proxy is trusted', 'loopback', '203.0.113.9', []],
+    ['the client names the proxy itself', 'loopback', '127.0.0.1', []],
     ['everybody is trusted (SEC-03)', true, '203.0.113.9', [EVERYBODY]],
   ] as const)('when %s', async (_case, trustProxy, forwarded, warnings) => {
     const { ask, log } = await app(trustProxy);

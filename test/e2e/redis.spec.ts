@@ -90,7 +90,7 @@ describe.each(platforms)('with Redis, on $name', ({ name, start }) => {
     for (let n = 0; n < 10; n++) await ask('/find', { headers: { 'x-api-key': `sk_live_${n}` } });
 
     const redis = app.get<Redis>(RATE_LIMIT_REDIS);
-    const keys = await redis.keys(`{${name}-keys}:*`);
+    const keys = await redis.keys(`${name}-keys{*`);
 
     expect(keys).toHaveLength(1);
     expect(keys[0]).toMatch(/:[\w-]{22}$/);

@@ -84,9 +84,9 @@ describe('RedisClusterStore on three masters and three replicas', () => {
     );
     const slot = await client.cluster('KEYSLOT', charges[0]!.key);
     let admitted = 0;
-    let isMigrating = true;
+    const migrated = new AbortController();
     const worker = async (): Promise<void> => {
-      while (isMigrating) {
+      while (!migrated.signal.aborted) {
         const decisions = await consume(charges);
         if (decisions.every(({ allowed }) => allowed)) admitted++;
       }
@@ -94,7 +94,7 @@ describe('RedisClusterStore on three masters and three replicas', () => {
     const workers = Array.from({ length: 8 }, worker);
 
     await migrate(client, slot);
-    isMigrating = false;
+    migrated.abort();
     await Promise.all(workers);
     const left = await store.decide({ verb: 'peek', charges });
 

@@ -21,7 +21,12 @@ const STRICT = {
 } as const;
 
 /** What an app may set otherwise. */
-const DEFAULTS = { connectTimeout: 2_000, retryStrategy: backoffMs } as const;
+const DEFAULTS = {
+  connectTimeout: 2_000,
+  // How long a closed connection may keep the process alive.
+  disconnectTimeout: 100,
+  retryStrategy: backoffMs,
+} as const;
 
 /** Full jitter up to a cap of 2 s, so that many processes do not come back at once. */
 function backoffMs(attempt: number): number {
@@ -34,13 +39,20 @@ export async function connect(source: unknown, option: string): Promise<OwnedCli
   if (typeof source === 'string') {
     return new Redis(checkUrl(source, option), { ...DEFAULTS, ...STRICT });
   }
-  if (typeof source !== 'object' || source === null || Array.isArray(source)) {
+  if (!isPlainObject(source)) {
     throw new RateLimitConfigurationError(
       option,
       mismatch(source, 'a Redis URL, connection options, a cluster or a client'),
     );
   }
   if ('cluster' in source) {
+    if (!Array.isArray(source['cluster']) || source['cluster'].length === 0) {
+      const expected = 'an array of one node or more';
+      throw new RateLimitConfigurationError(
+        `${option}.cluster`,
+        mismatch(source['cluster'], expected),
+      );
+    }
     const { cluster, options } = source as { cluster: []; options?: { redisOptions?: object } };
     return new Cluster(cluster, {
       clusterRetryStrategy: backoffMs,
@@ -80,6 +92,12 @@ async function loadIoredis(
       { cause: error },
     );
   }
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** A URL may hold a password, so no message repeats it. */

@@ -65,8 +65,7 @@ export function scriptRunnerFor(client: unknown, option: string): ScriptRunner {
   const hint = has<EvalObjectClient>(client, 'evalSha')
     ? '; wrap a node-redis client: fromNodeRedis(client)'
     : '';
-  const expected =
-    'a Redis URL, connection options, a client with eval and evalsha, or a ScriptRunner';
+  const expected = 'a client with eval and evalsha, or a ScriptRunner';
   throw new RateLimitConfigurationError(option, `${mismatch(client, expected)}${hint}`);
 }
 
