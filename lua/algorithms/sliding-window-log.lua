@@ -79,7 +79,8 @@ if uses['sliding-window-log'] then
       local last = firstThat(function(_, span)
         return span >= excess
       end)
-      wait = at + window - now - (last < count and entry(last) or 0)
+      -- At least 1, whatever a damaged entry says of its age.
+      wait = max(1, at + window - now - (last < count and entry(last) or 0))
     end
     local remaining, reset = max(0, limit - used), used > 0 and at + window - now or 0
 

@@ -10,7 +10,7 @@ import { RedisServer } from '../support/redis-server.js';
 import { atTime } from '../support/virtual-time.js';
 
 const START = 1_760_000_400_000;
-const RUNS = 150;
+const RUNS = 400;
 const NINES = '9'.repeat(400);
 
 const clock = new ManualClock(START);
