@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
+import { RecentMap } from './identity/recent-map.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
 import { RateLimitConfigurationError, mismatch, printed } from './policies/configuration-error.js';
 import { definePolicy } from './policies/define-policy.js';
@@ -36,9 +37,14 @@ export interface ChargeRequest {
   cost?: number;
 }
 
+/** Different policies that an app is expected to write at a time. */
+const REMEMBERED_POLICIES = 1_000;
+
 /** What LimiterService's callers write → the charge that a store takes. */
 @Injectable()
 export class ServiceCharges {
+  private readonly known = new RecentMap<string, CountedPolicy>(REMEMBERED_POLICIES);
+
   constructor(
     private readonly settings: RateLimitSettings,
     private readonly keys: CounterKeys,
@@ -58,7 +64,7 @@ export class ServiceCharges {
   }
 
   private policyOf(ref: PolicyRef): CountedPolicy {
-    if (typeof ref !== 'string') return namedPolicy(ref);
+    if (typeof ref !== 'string') return this.knownPolicy(ref);
     const { tiers } = this.settings;
     const tier = tiers.find(({ name }) => name === ref);
     if (tier === undefined) {
@@ -73,6 +79,16 @@ export class ServiceCharges {
       );
     }
     return { policy: tier.policy, scope: '', onStoreFailure: tier.onStoreFailure };
+  }
+
+  /** A policy is written anew with each call, and is checked and made once for what it says. */
+  private knownPolicy(ref: NamedPolicy): CountedPolicy {
+    const id = contentOf(ref);
+    const known = id === undefined ? undefined : this.known.get(id);
+    if (known !== undefined) return known;
+    const policy = namedPolicy(ref);
+    if (id !== undefined) this.known.set(id, policy);
+    return policy;
   }
 
   private subjectOf(key: unknown): string {
@@ -99,6 +115,18 @@ interface CountedPolicy {
   readonly policy: Policy;
   readonly scope: string;
   readonly onStoreFailure?: FailurePolicy;
+}
+
+/** What an object says, in its own order; undefined when it holds more than text and numbers. */
+function contentOf(ref: unknown): string | undefined {
+  if (typeof ref !== 'object' || ref === null) return undefined;
+  let content = '';
+  for (const [name, value] of Object.entries(ref)) {
+    if (typeof value === 'string') content += `${name}=${value.length}:${value};`;
+    else if (typeof value === 'number') content += `${name}=${value};`;
+    else return undefined;
+  }
+  return content;
 }
 
 function namedPolicy(ref: NamedPolicy): CountedPolicy {

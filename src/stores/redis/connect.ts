@@ -17,7 +17,8 @@ const STRICT = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  enableAutoPipelining: true,
+  // Decisions travel in batches already; pipelining would only hold each back for a turn.
+  enableAutoPipelining: false,
 } as const;
 
 /** What an app may set otherwise. */
@@ -58,7 +59,7 @@ export async function connect(source: unknown, option: string): Promise<OwnedCli
       clusterRetryStrategy: backoffMs,
       ...options,
       enableOfflineQueue: false,
-      enableAutoPipelining: true,
+      enableAutoPipelining: false,
       redisOptions: { ...DEFAULTS, ...options?.redisOptions, ...STRICT },
     });
   }
