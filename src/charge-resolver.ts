@@ -3,6 +3,7 @@ import { withDeadline } from './deadline.js';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { printed } from './policies/configuration-error.js';
+import type { Policy } from './policies/policy.js';
 import { RateLimitLog } from './rate-limit.log.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import type { Question } from './question.js';
@@ -23,8 +24,27 @@ export class ChargeResolver {
     private readonly log: RateLimitLog,
   ) {}
 
-  /** Undefined when the tier does not apply. Rejects when its numbers cannot be had. */
-  async chargeOf(tier: Tier, question: Question): Promise<Charge | undefined> {
+  /**
+   * Undefined when the tier does not apply. Rejects when its numbers cannot be had. A promise only
+   * where somebody has to be asked: most tiers of most requests depend on an address alone.
+   */
+  chargeOf(tier: Tier, question: Question): Charge | undefined | Promise<Charge | undefined> {
+    const { by, policy, cost, isDynamic } = tier;
+    const isAddress = by === 'ip' || (by === 'client' && this.settings.identities.length === 0);
+    if (isDynamic || policy === undefined || !(isAddress || by === 'global')) {
+      return this.askedFor(tier, question);
+    }
+    const subject = isAddress ? subjectOf(question.visit.identity.ip()) : globalSubject;
+    return this.charge(tier, policy, subject, cost as number);
+  }
+
+  private charge(tier: Tier, policy: Policy, subject: string, cost: number): Charge {
+    const { isShadow, onStoreFailure } = tier;
+    const key = this.keys.key(tier.space(policy), subject);
+    return { policy, key, cost, isShadow, onStoreFailure };
+  }
+
+  private async askedFor(tier: Tier, question: Question): Promise<Charge | undefined> {
     const context = tier.isDynamic ? await this.contextOf(tier, question) : undefined;
     if (context !== undefined && (await this.isSkipped(tier, context))) return undefined;
     const subject = await this.subjectOf(tier, question, context);
@@ -33,15 +53,19 @@ export class ChargeResolver {
       tier.policy ?? (await this.inTime(tier.policyFor(context!), `the policy of '${tier.name}'`));
     const cost = await this.ask(tier.cost, context, `the cost of '${tier.name}'`);
     checkCost(cost);
-    const { isShadow, onStoreFailure } = tier;
-    const key = this.keys.key(tier.space(policy), subject);
-    return { policy, key, cost, isShadow, onStoreFailure };
+    return this.charge(tier, policy, subject, cost);
   }
 
   /** Whether the module's own `skip` lets a request pass uncounted; a failing one does not. */
-  async isRequestSkipped(question: Question): Promise<boolean> {
+  isRequestSkipped(question: Question): boolean | Promise<boolean> {
     const { skip } = this.settings;
-    if (skip === undefined) return false;
+    return skip === undefined ? false : this.isSkippedBy(skip, question);
+  }
+
+  private async isSkippedBy(
+    skip: NonNullable<RateLimitSettings['skip']>,
+    question: Question,
+  ): Promise<boolean> {
     try {
       const client = await this.clientOf(question);
       const answer: unknown = await this.ask(skip, contextFor(question, client), 'skip');

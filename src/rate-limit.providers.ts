@@ -68,7 +68,13 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
 /** What guards the whole app: the guard itself, so that a test's override reaches it. */
 export const RATE_LIMIT_APP_PROVIDERS: Provider[] = [
   { provide: APP_GUARD, useExisting: RateLimitGuard },
-  { provide: APP_INTERCEPTOR, useExisting: RateLimitInterceptor },
+  {
+    provide: APP_INTERCEPTOR,
+    // Nest passes over an interceptor that is none.
+    useFactory: (plans: RoutePlans, interceptor: RateLimitInterceptor) =>
+      plans.hasHandlerTiers ? interceptor : undefined,
+    inject: [RoutePlans, RateLimitInterceptor],
+  },
 ];
 
 function storeFor(

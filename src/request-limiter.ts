@@ -38,18 +38,33 @@ export class RequestLimiter {
     const { visit, phase, tiers } = question;
     if (tiers.length === 0 || visit.phases.has(phase)) return PASSES;
     visit.phases.add(phase);
-    if (await this.resolver.isRequestSkipped(question)) return PASSES;
-    const preparing = await Promise.all(tiers.map((tier) => this.prepare(tier, question)));
-    const prepared = preparing.filter((tier) => tier !== undefined);
+    const isSkipped = this.resolver.isRequestSkipped(question);
+    if (isSkipped !== false && (await isSkipped)) return PASSES;
+    const preparing = tiers.map((tier) => this.prepare(tier, question));
+    const isAsking = preparing.some((tier) => tier instanceof Promise);
+    const all = isAsking ? await Promise.all(preparing) : (preparing as (Prepared | undefined)[]);
+    const prepared = all.filter((tier) => tier !== undefined);
     if (prepared.length === 0) return PASSES;
     const decided = await this.decideAll(prepared);
     visit.decided.push(...decided);
     return this.verdict(decided, question);
   }
 
-  private async prepare(tier: Tier, question: Question): Promise<Prepared | undefined> {
+  private prepare(
+    tier: Tier,
+    question: Question,
+  ): Prepared | undefined | Promise<Prepared | undefined> {
+    const charge = this.resolver.chargeOf(tier, question);
+    if (charge instanceof Promise) return this.whenAsked(tier, charge);
+    return charge === undefined ? undefined : { tier, charge };
+  }
+
+  private async whenAsked(
+    tier: Tier,
+    asking: Promise<Charge | undefined>,
+  ): Promise<Prepared | undefined> {
     try {
-      const charge = await this.resolver.chargeOf(tier, question);
+      const charge = await asking;
       return charge === undefined ? undefined : { tier, charge };
     } catch (error) {
       this.log.resolverFailed(`tier '${tier.name}'`, error);

@@ -33,10 +33,47 @@ export class RoutePlans implements OnModuleInit {
     private readonly scanner: MetadataScanner,
   ) {}
 
+  /**
+   * Whether any tier waits for the `handler` phase. Known before providers are made, so that an app
+   * without one is spared an interceptor, which costs each request more than its decision.
+   */
+  get hasHandlerTiers(): boolean {
+    return (
+      this.settings.tiers.some(({ phase }) => phase === 'handler') ||
+      [...this.handlers()].some(({ type, handler }) =>
+        [...marksOf(type).tiers, ...marksOf(handler).tiers].some(
+          (tier) => typeof tier === 'object' && tier?.phase === 'handler',
+        ),
+      )
+    );
+  }
+
   /** Throws a RateLimitConfigurationError for a decorator that cannot work. */
   onModuleInit(): void {
     const names = new Set<string>();
     const skips: Named[] = [];
+    for (const { type, handler, method, module } of this.handlers()) {
+      this.ids.register(type, handler, method, module);
+      this.make(type, handler);
+      const marks: [RouteMarks, string][] = [
+        [marksOf(type), type.name],
+        [marksOf(handler), `${type.name}.${method}`],
+      ];
+      for (const [{ tiers, skipped }, place] of marks) {
+        const option = `@SkipRateLimit on ${place}`;
+        for (const tier of tiers) names.add((typeof tier === 'object' && tier.name) || 'route');
+        if (skipped !== 'all') skips.push(...skipped.map((name): Named => [name, option]));
+      }
+    }
+    this.checkSkips(skips, [...names]);
+  }
+
+  private *handlers(): Generator<{
+    readonly type: Type;
+    readonly handler: Handler;
+    readonly method: string;
+    readonly module: object | null | undefined;
+  }> {
     const wrappers = [...this.discovery.getControllers(), ...this.discovery.getProviders()];
     for (const { metatype, host } of wrappers) {
       if (typeof metatype !== 'function' || !isClass(metatype)) continue;
@@ -45,20 +82,9 @@ export class RoutePlans implements OnModuleInit {
         const handler = prototype[method]!;
         // Without metadata nothing reaches it, whatever else a provider can do.
         if (Reflect.getMetadataKeys(handler).length === 0) continue;
-        this.ids.register(metatype as Type, handler, method, host?.metatype);
-        this.make(metatype as Type, handler);
-        const marks: [RouteMarks, string][] = [
-          [marksOf(metatype), metatype.name],
-          [marksOf(handler), `${metatype.name}.${method}`],
-        ];
-        for (const [{ tiers, skipped }, place] of marks) {
-          const option = `@SkipRateLimit on ${place}`;
-          for (const tier of tiers) names.add((typeof tier === 'object' && tier.name) || 'route');
-          if (skipped !== 'all') skips.push(...skipped.map((name): Named => [name, option]));
-        }
+        yield { type: metatype as Type, handler, method, module: host?.metatype };
       }
     }
-    this.checkSkips(skips, [...names]);
   }
 
   of(type: Type, handler: Handler): RoutePlan {
