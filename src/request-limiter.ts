@@ -42,7 +42,9 @@ export class RequestLimiter {
     if (isSkipped !== false && (await isSkipped)) return PASSES;
     const preparing = tiers.map((tier) => this.prepare(tier, question));
     const isAsking = preparing.some((tier) => tier instanceof Promise);
-    const all = isAsking ? await Promise.all(preparing) : (preparing as (Prepared | undefined)[]);
+    const all = isAsking
+      ? await Promise.all(preparing.map((tier) => Promise.resolve(tier)))
+      : (preparing as (Prepared | undefined)[]);
     const prepared = all.filter((tier) => tier !== undefined);
     if (prepared.length === 0) return PASSES;
     const decided = await this.decideAll(prepared);
