@@ -11,6 +11,8 @@ const REMEMBERED_POLICIES = 1_000;
 
 /** A checked tier. What does not depend on the request is worked out once. */
 export class Tier {
+  /** Whether any of it is a function, which is given the client. */
+  readonly isDynamic: boolean;
   private readonly dynamic = new RecentMap<string, Policy>(REMEMBERED_POLICIES);
   private readonly spaces = new WeakMap<Policy, string>();
 
@@ -27,12 +29,9 @@ export class Tier {
     private readonly written: TierPolicy | undefined,
     /** What its counters belong to: a route, a shared scope, or nothing for a tier of the module. */
     private readonly scope: string,
-  ) {}
-
-  /** Whether any of it is a function, which is given the client. */
-  get isDynamic(): boolean {
-    const { by, cost, skip, policy } = this;
-    return [by, cost, skip].some((part) => typeof part === 'function') || policy === undefined;
+  ) {
+    this.isDynamic =
+      policy === undefined || [by, cost, skip].some((part) => typeof part === 'function');
   }
 
   /** The policy for a request. Rejects when a resolver does, or answers what no policy can have. */

@@ -1,42 +1,24 @@
-import { Redis } from 'ioredis';
 import { algorithmNames, type AlgorithmName } from '../../src/algorithms/registry.js';
 import { DECIDE_SCRIPT } from '../../src/stores/redis/script.generated.js';
 import { scriptRunnerFor, type ScriptRunner } from '../../src/stores/redis/script-runner.js';
 import { decode, encode } from '../../src/stores/redis/wire.js';
 import { Model } from '../model/model.js';
 import { randomTrace, replay } from '../model/trace.js';
-import { RedisServer } from '../support/redis-server.js';
+import { privateRedis } from '../support/private-redis.js';
+import { TRACES, overSeeds } from './seeds.js';
 import { decideStep, namedPolicies, outcome, sameOutcome } from '../support/steps.js';
 import { atTime } from '../support/virtual-time.js';
 
-const TRACES = Number(process.env['SLUICE_TRACES'] ?? 10_000) / 5;
+const FEWER = TRACES / 5;
 /** Operations on one key in one script. */
 const BATCH = 8;
 
 describe.each(algorithmNames)('%s in batches', (name) => {
-  let server: RedisServer;
-  let redis: Redis;
+  const redis = privateRedis();
 
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    redis = new Redis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
-
-  it(`answers ${TRACES} random traces as the model does, one key ${BATCH} times in a script`, async () => {
-    const runner = scriptRunnerFor(redis, 'redis');
-    const differences: unknown[] = [];
-    let next = 1;
-    const worker = async (): Promise<void> => {
-      while (next <= TRACES && differences.length === 0) {
-        differences.push(...(await differencesOf(name, next++, runner)));
-      }
-    };
-    await Promise.all(Array.from({ length: 64 }, worker));
+  it(`answers ${FEWER} random traces as the model does, one key ${BATCH} times in a script`, async () => {
+    const runner = scriptRunnerFor(redis.client, 'redis');
+    const differences = await overSeeds(FEWER, (seed) => differencesOf(name, seed, runner));
 
     expect(differences).toEqual([]);
   }, 300_000);

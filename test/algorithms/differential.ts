@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import type { AlgorithmName } from '../../src/algorithms/registry.js';
 import { MemoryStore } from '../../src/stores/memory/memory.store.js';
 import type { Decision } from '../../src/stores/rate-limit.store.js';
@@ -7,44 +6,23 @@ import { scriptRunnerFor, type ScriptRunner } from '../../src/stores/redis/scrip
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import type { ModelDecision } from '../model/model.js';
 import { randomTrace, type Trace } from '../model/trace.js';
-import { RedisServer } from '../support/redis-server.js';
+import { privateRedis } from '../support/private-redis.js';
+import { TRACES, overSeeds } from './seeds.js';
 import { decideStep, namedPolicies, outcome, sameOutcome } from '../support/steps.js';
 import { atTime } from '../support/virtual-time.js';
 
-/** How many random traces each algorithm is held to, in each engine. */
-const TRACES = Number(process.env['SLUICE_TRACES'] ?? 10_000);
-/** Traces that run side by side, so that the connection is kept busy. */
-const AT_ONCE = 128;
 const LONG_ENOUGH_MS = 600_000;
 
 /** TypeScript, Lua on real Redis and the model answer every step alike, in every field. */
 export function describeDifferential(names: readonly AlgorithmName[]): void {
   describe.each(names)('%s', (name) => {
-    let server: RedisServer;
-    let redis: Redis;
-
-    beforeAll(async () => {
-      server = await RedisServer.start();
-      redis = new Redis(server.url);
-    });
-
-    afterAll(async () => {
-      redis.disconnect();
-      await server.stop();
-    });
+    const redis = privateRedis();
 
     it(
       `answers ${TRACES} random traces in TypeScript and in Lua as the model does`,
       async () => {
-        const runner = scriptRunnerFor(redis, 'redis');
-        const differences: unknown[] = [];
-        let next = 1;
-        const worker = async (): Promise<void> => {
-          while (next <= TRACES && differences.length === 0) {
-            differences.push(...(await differencesOf(name, next++, runner)));
-          }
-        };
-        await Promise.all(Array.from({ length: AT_ONCE }, worker));
+        const runner = scriptRunnerFor(redis.client, 'redis');
+        const differences = await overSeeds(TRACES, (seed) => differencesOf(name, seed, runner));
 
         expect(differences).toEqual([]);
       },

@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis';
 import { algorithmNames, type AlgorithmName } from '../../src/algorithms/registry.js';
 import { MemoryStore } from '../../src/stores/memory/memory.store.js';
 import type { RateLimitStore } from '../../src/stores/rate-limit.store.js';
@@ -13,7 +12,7 @@ import { slidingWindowCounter } from '../scenarios/sliding-window-counter.js';
 import { slidingWindowLog } from '../scenarios/sliding-window-log.js';
 import { tokenBucket } from '../scenarios/token-bucket.js';
 import { newSubject } from '../support/policies.js';
-import { RedisServer } from '../support/redis-server.js';
+import { privateRedis } from '../support/private-redis.js';
 import { decideStep, namedPolicies, outcome } from '../support/steps.js';
 import { atTime } from '../support/virtual-time.js';
 
@@ -27,18 +26,7 @@ const scenarios: Record<AlgorithmName, readonly Scenario[]> = {
 };
 
 describe.each(algorithmNames)('%s', (algorithm) => {
-  let server: RedisServer;
-  let redis: Redis;
-
-  beforeAll(async () => {
-    server = await RedisServer.start();
-    redis = new Redis(server.url);
-  });
-
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const redis = privateRedis();
 
   it.each(scenarios[algorithm])('$name, in memory', async (scenario) => {
     const clock = new ManualClock(0);
@@ -50,7 +38,7 @@ describe.each(algorithmNames)('%s', (algorithm) => {
 
   it.each(scenarios[algorithm])('$name, in Redis', async (scenario) => {
     const clock = new ManualClock(0);
-    const runner = atTime(scriptRunnerFor(redis, 'redis'), () => clock.now());
+    const runner = atTime(scriptRunnerFor(redis.client, 'redis'), () => clock.now());
 
     const answers = await play(scenario, new RedisStore(runner), clock);
 
