@@ -1,10 +1,9 @@
 -- Fixed window. Its time is the start of the window; packed: what is used in it (7 bytes).
 
-if uses['fixed-window'] then
-  local function law(state, at, now, policy, cost, verb)
+if name == 'fixed-window' then
+  local function law(at, now, stored, _, _, policy, cost, verb)
     local limit, window = policy.limit, policy.window
-    local stored = state and unpack('<I7', state) or 0
-    if stored > MAX then
+    if not at or stored > MAX then
       stored = 0
     end
     if verb == 'life' then
@@ -13,19 +12,16 @@ if uses['fixed-window'] then
     local start = now - now % window
     local left = start + window - now
     local used = at == start and stored or 0
-    local wait = cost <= limit - used and 0 or left
-    local remaining, reset = max(0, limit - used), used > 0 and left or 0
-
+    local wait, isNew = cost <= limit - used and 0 or left, true
     if verb == 'charge' or (verb == 'consume' and wait == 0 and cost > 0) then
       used = cost > MAX - used and MAX or used + cost
     elseif verb == 'refund' then
-      used = max(0, used - cost)
-    elseif verb ~= 'repair' then
-      return wait, 0, remaining, reset, false
+      used = cost < used and used - cost or 0
+    else
+      isNew = false
     end
-    local newRemaining, newReset = max(0, limit - used), used > 0 and left or 0
-    return wait, 0, remaining, reset, false, start, pack('<I7', used), newRemaining, newReset
+    return wait, 0, used < limit and limit - used or 0, used > 0 and left or 0, isNew, start, used
   end
 
-  algorithms['fixed-window'] = { law = law, isAligned = true, bytes = 7 }
+  return { law = law, isAligned = true, form = '<BI6I7', bytes = 14 }
 end

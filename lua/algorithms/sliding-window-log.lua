@@ -8,10 +8,13 @@
 -- is one subtraction and every search is binary. Ages stay under the window and spans under 256^w,
 -- so the moduli lose nothing.
 
-if uses['sliding-window-log'] then
-  local function law(state, at, now, policy, cost, verb)
-    local MAX_TOTAL = 281474976710655
+if name == 'sliding-window-log' then
+  local max, sub = math.max, string.sub
+  local MAX_TOTAL = 281474976710655
+
+  local function law(at, now, state, _, _, policy, cost, verb)
     local limit, window = policy.limit, policy.window
+    state = at and state
     local timeWidth = 1
     while 256 ^ timeWidth < window do
       timeWidth = timeWidth + 1
@@ -82,14 +85,11 @@ if uses['sliding-window-log'] then
       -- At least 1, whatever a damaged entry says of its age.
       wait = max(1, at + window - now - (last < count and entry(last) or 0))
     end
-    local remaining, reset = max(0, limit - used), used > 0 and at + window - now or 0
 
-    local older = state and string.sub(state, offset + first * size + 1, offset + count * size) or ''
+    local older = state and sub(state, offset + first * size + 1, offset + count * size) or ''
+    local isNew = true
     if verb == 'charge' or (verb == 'consume' and wait == 0 and cost > 0) then
       local span = cost > MAX_TOTAL - used and MAX_TOTAL or used + cost
-      if span == used then
-        return wait, 0, remaining, reset, false
-      end
       local most, wide = math.min(MAX_TOTAL, max(limit, span)), width
       while 256 ^ wide <= most do
         wide = wide + 1
@@ -104,12 +104,15 @@ if uses['sliding-window-log'] then
         older, before, total = table.concat(entries), 0, used
         setWidth(wide)
       end
-      -- Entries of one millisecond leave together, so they are kept as one.
-      if used > 0 and at < now then
-        older = older .. pack(form, mark, total)
-        mark = (mark + now - at) % timeRange
+      isNew = span > used
+      if isNew then
+        -- Entries of one millisecond leave together, so they are kept as one.
+        if used > 0 and at < now then
+          older = older .. pack(form, mark, total)
+          mark = (mark + now - at) % timeRange
+        end
+        at, used, total = now, span, (before + span) % range
       end
-      at, used, total = now, span, (before + span) % range
     elseif verb == 'refund' then
       local left = max(0, used - cost)
       if left > 0 then
@@ -119,17 +122,19 @@ if uses['sliding-window-log'] then
         if newest < count then
           local age = entry(newest)
           at, mark = at - age, (mark - age) % timeRange
-          older = string.sub(older, 1, (newest - first) * size)
+          older = sub(older, 1, (newest - first) * size)
         end
       end
       used, total = left, (before + left) % range
-    elseif verb ~= 'repair' then
-      return wait, 0, remaining, reset, false
+    else
+      isNew = false
     end
-    local packed = pack('<BI' .. timeWidth .. 'I' .. width .. 'I' .. width, width, mark, before, total)
-    local newReset = used > 0 and at + window - now or 0
-    return wait, 0, remaining, reset, false, at, packed .. older, max(0, limit - used), newReset
+    local packed = state
+    if isNew then
+      packed = pack('<BI' .. timeWidth .. 'I' .. width .. 'I' .. width, width, mark, before, total) .. older
+    end
+    return wait, 0, max(0, limit - used), used > 0 and at + window - now or 0, isNew, at, packed
   end
 
-  algorithms['sliding-window-log'] = { law = law }
+  return { law = law, form = '<BI6' }
 end

@@ -3,23 +3,13 @@
 -- the numbers change: a level (what is there) or a backlog (what is missing).
 -- Packed: the level or backlog (7 bytes, signed), the unit (5), the ms to a full quota (7).
 
-local bucketLaw
+local bucket
 
-if uses['token-bucket'] or uses['gcra'] or uses['leaky-bucket'] then
-  local BUCKET = '<i7I5I7'
-
-  -- Milliseconds for `units` to flow.
-  local function flow(units, rate)
-    return units <= 0 and 0 or ceil(units / rate)
-  end
-
+if name == 'token-bucket' or name == 'gcra' or name == 'leaky-bucket' then
   -- amount * to / from, rounded up or down, kept within -MAX..MAX, exactly. The product can pass 2^53,
   -- so whole tokens go apart from the fraction, and the fraction is divided digit by digit in base
   -- 2^12: a remainder under 2^39 (the longest window) times 2^12 fits.
   local function rescale(amount, from, to, isUp)
-    if from == to then
-      return amount
-    end
     local tokens = floor(amount / from)
     local fraction = amount - tokens * from
     local part, rest = 0, 0
@@ -46,61 +36,54 @@ if uses['token-bucket'] or uses['gcra'] or uses['leaky-bucket'] then
     return part < -MAX - sum and -MAX or sum + part
   end
 
-  -- What is missing now, and whether the policy's numbers have changed since it was written.
-  local function missingNow(state, at, now, policy, isLevel)
-    local amount, unit, fullAfter = unpack(BUCKET, state)
-    local elapsed = now - at
-    if amount > MAX or amount < -MAX or unit == 0 or fullAfter > MAX or elapsed >= fullAfter then
-      return 0, false
-    end
-    local missing
-    if isLevel then
-      local capacity = policy.burst * policy.unit
-      local level = max(rescale(amount, unit, policy.unit, false), capacity - MAX)
-      missing = max(0, capacity - level)
-    else
-      missing = max(0, rescale(amount, unit, policy.unit, true))
-    end
-    local whenFull = flow(missing, policy.rate)
-    missing = elapsed >= whenFull and 0 or missing - elapsed * policy.rate
-    return missing, unit ~= policy.unit or whenFull ~= fullAfter
-  end
-
-  bucketLaw = function(state, at, now, policy, cost, verb, isLevel, isQueue)
-    local rate, unit = policy.rate, policy.unit
+  local function law(at, now, amount, unitThen, fullAfter, policy, cost, verb)
     if verb == 'life' then
-      local _, _, fullAfter = unpack(BUCKET, state)
       return fullAfter - (now - at)
-    elseif rate == 0 then
+    end
+    local rate, unit, isLevel = policy.rate, policy.unit, policy.isLevel
+    if rate == 0 then
       return 1, 0, 0, 0, false
     end
     local capacity = policy.burst * unit
     local missing, isOutdated = 0, false
-    if state then
-      missing, isOutdated = missingNow(state, at, now, policy, isLevel)
-    end
-    local reset = flow(missing, rate)
-    local wait, delay = flow(missing - (policy.burst - cost) * unit, rate), 0
-    local remaining = max(0, floor((capacity - missing) / unit))
-    if isQueue then
-      delay = reset
-      wait = max(wait, delay - policy.maxDelay)
-      remaining = delay > policy.maxDelay and 0 or remaining
+    if at and now - at < fullAfter and unitThen > 0
+      and amount <= MAX and amount >= -MAX and fullAfter <= MAX then
+      if unitThen ~= unit then
+        amount, isOutdated = rescale(amount, unitThen, unit, not isLevel), true
+      end
+      missing = amount
+      if isLevel then
+        missing = amount < capacity - MAX and MAX or capacity - amount
+      end
+      if missing > 0 then
+        local whenFull = ceil(missing / rate)
+        isOutdated = isOutdated or whenFull ~= fullAfter
+        missing = now - at >= whenFull and 0 or missing - (now - at) * rate
+      else
+        missing, isOutdated = 0, true
+      end
     end
 
+    local wait, delay = missing - (policy.burst - cost) * unit, 0
+    wait = wait > 0 and ceil(wait / rate) or 0
+    if policy.isQueue then
+      delay = ceil(missing / rate)
+      wait = wait < delay - policy.maxDelay and delay - policy.maxDelay or wait
+    end
+    local isNew = true
     if verb == 'charge' or (verb == 'consume' and wait == 0 and cost > 0) then
       missing = cost > floor((MAX - missing) / unit) and MAX or missing + cost * unit
     elseif verb == 'refund' then
       missing = cost > floor(missing / unit) and 0 or missing - cost * unit
-    elseif verb ~= 'repair' then
-      return wait, delay, remaining, reset, isOutdated
+    else
+      isNew = isOutdated and missing > 0
     end
-    local newReset = flow(missing, rate)
-    local newRemaining = max(0, floor((capacity - missing) / unit))
-    if isQueue and newReset > policy.maxDelay then
-      newRemaining = 0
+    local reset, remaining = ceil(missing / rate), floor((capacity - missing) / unit)
+    if remaining < 0 or (policy.isQueue and reset > policy.maxDelay) then
+      remaining = 0
     end
-    local packed = pack(BUCKET, isLevel and capacity - missing or missing, unit, newReset)
-    return wait, delay, remaining, reset, isOutdated, now, packed, newRemaining, newReset
+    return wait, delay, remaining, reset, isNew, now, isLevel and capacity - missing or missing, unit, reset
   end
+
+  bucket = { law = law, isBucket = true, form = '<BI6i7I5I7', bytes = 26 }
 end

@@ -1,11 +1,11 @@
-local reply, replied = { clock }, 1
+local reply = { clock }
 
-local function report(status, remaining, wait, reset, delay)
-  local most = 4503599627370496
-  reply[replied + 1] = status
-  reply[replied + 2] = remaining < most and remaining or string.format('%.0f', remaining)
-  reply[replied + 3] = wait < most and wait or string.format('%.0f', wait)
-  reply[replied + 4] = reset < most and reset or string.format('%.0f', reset)
-  reply[replied + 5] = delay
-  replied = replied + 5
+-- What is said of charge number `place` of all.
+local function report(place, wait, remaining, reset, delay)
+  local at = 4 * place - 3
+  if wait + remaining + reset >= 4503599627370496 then
+    wait = wait < 4503599627370496 and wait or string.format('%.0f', wait)
+    remaining, reset = string.format('%.0f', remaining), string.format('%.0f', reset)
+  end
+  reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = wait, remaining, reset, delay
 end

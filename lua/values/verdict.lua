@@ -1,50 +1,53 @@
--- What a law says about a value, with what all laws have in common.
-
 -- Asks a law about a value, and adds what is common to all: a clock that is behind, a block, a cost
--- of 0 or over the capacity. Returns what a law does, with the new value and its life for the new
--- state.
+-- of 0 or over the capacity. Returns <wait> <delay> <remaining> <reset> as a law does, and the new
+-- value if there is one to write, which lives until its reset.
 local function ask(value, policy, cost, verb)
-  local blockedUntil, at, state = parts(value, policy)
+  local blockedUntil, mark, at, a, b, c = 0
+  if #value == policy.bytes then
+    mark, at, a, b, c = unpack(policy.form, value)
+  end
+  if value ~= '' and (mark ~= 0 or at >= 35184372088832) then
+    blockedUntil, at, a, b, c = parts(value, policy)
+  end
   local now, isMoved = clock, false
   if at and at > clock then
-    if at - clock > policy.window then
+    if policy.isAligned and at % policy.window ~= 0 then
+      at = nil
+    elseif at - clock > policy.window then
       -- No clock that we can trust made it: its amounts are kept, its time is put right.
-      at = policy.isAligned and clock - clock % policy.window or clock
-      isMoved = true
+      at, isMoved = policy.isAligned and clock - clock % policy.window or clock, true
     else
       now = at
     end
   end
-  local wait, delay, remaining, reset, isOutdated, newAt, newState, newRemaining, newReset =
-    policy.law(state, at, now, policy, cost, verb)
+  local isBlocked = blockedUntil > clock
+  if verb == 'consume' and (isBlocked or cost > policy.capacity) then
+    verb = 'look'
+  end
 
-  local behind, blocked = now - clock, max(0, blockedUntil - clock)
+  local wait, delay, remaining, reset, isNew, newAt, newA, newB, newC =
+    policy.law(at, now, a, b, c, policy, cost, verb)
   -- A full quota has nothing to put right, and writing it would forget what other numbers hold.
-  local needsRepair = (isMoved or isOutdated) and reset > 0
-  reset = max(reset > 0 and reset + behind or 0, blocked)
-  if blocked > 0 then
-    remaining = 0
+  isNew = isNew or (isMoved and reset > 0)
+  if now > clock then
+    local behind = now - clock
+    wait, reset = wait > 0 and wait + behind or 0, reset > 0 and reset + behind or 0
+  end
+  local keptAt = reset > 0 and newAt or nil
+  if isBlocked then
+    local blocked = blockedUntil - clock
+    wait, remaining = wait > blocked and wait or blocked, 0
+    reset = reset > blocked and reset or blocked
   end
   if cost == 0 then
     wait, delay = 0, 0
   elseif cost > policy.capacity then
     wait, delay = -1, 0
-  elseif wait > 0 or blocked > 0 then
-    wait, delay = max(wait > 0 and wait + behind or 0, blocked), 0
+  elseif wait > 0 then
+    delay = 0
   end
-  if not newAt then
-    return wait, delay, remaining, reset, needsRepair
+  if isNew then
+    return wait, delay, remaining, reset, valueOf(policy, blockedUntil, keptAt, newA, newB, newC)
   end
-  local life = newReset > 0 and newReset + behind or 0
-  local newValue = valueWith(blockedUntil, life > 0 and newAt or nil, newState)
-  life = max(life, blocked)
-  return wait, delay, remaining, reset, needsRepair, newValue, life, blocked > 0 and 0 or newRemaining
-end
-
-local function repair(key, policy)
-  local _, _, _, _, needsRepair, value, life = ask(values[key], policy, 0, 'repair')
-  -- An earlier charge may have put the same counter right, for its own numbers.
-  if needsRepair then
-    values[key], lives[key] = value, life
-  end
+  return wait, delay, remaining, reset
 end

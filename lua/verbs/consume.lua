@@ -1,65 +1,69 @@
 -- consume and peek.
 
--- Alone a charge needs no second look.
-local function decideOne(charge, isPeek)
-  local key, policy = charge.key, charge.policy
-  local wait, delay, remaining, reset, needsRepair, value, life, newRemaining =
-    ask(valueOf(key), policy, charge.cost, isPeek and 'look' or 'consume')
-  if wait == 0 and value then
-    values[key], lives[key] = value, life
-    remaining, reset = newRemaining, life
-  elseif not isPeek then
-    touched[key] = policy
-    if needsRepair then
-      repair(key, policy)
-    end
+local function decideOne(policy, place)
+  local key = keys[place]
+  local value = values[key] or stored[place] or ''
+  local wait, delay, remaining, reset, newValue = ask(value, policy, policy.cost, 'consume')
+  if newValue then
+    values[key], lives[key] = newValue, reset
+  else
+    values[key], touched[key] = value, policy
   end
-  report(wait == 0 and 1 or 0, remaining, wait, reset, delay)
+  report(place, wait, remaining, reset, delay)
 end
 
--- All charges are decided, each on what the ones before it would leave; then all are charged or none.
-local function decide(charges, size, isPeek)
-  if size == 1 then
-    return decideOne(charges[1], isPeek)
-  end
-  local seen, newValues, newLives, isRefused, isRepeated = {}, {}, {}, false, false
-  for index = 1, size do
-    local charge = charges[index]
-    local key, cost = charge.key, charge.cost
-    isRepeated, seen[key] = isRepeated or seen[key], true
-    local wait, delay, remaining, reset, needsRepair, value, life, newRemaining =
-      ask(newValues[key] or valueOf(key), charge.policy, cost, 'consume')
-    charge.wait, charge.delay, charge.needsRepair = wait, delay, needsRepair
-    charge.remaining, charge.reset = remaining, reset
-    if wait ~= 0 then
-      isRefused = isRefused or charge.isEnforced
-    elseif value then
-      charge.newRemaining, charge.newReset = newRemaining, life
-      newValues[key], newLives[key] = value, life
-    end
-  end
-  local isCharged = not isPeek and not isRefused
-  for index = 1, size do
-    local charge = charges[index]
-    local key, policy = charge.key, charge.policy
-    if isCharged and newValues[key] then
-      values[key], lives[key] = newValues[key], newLives[key]
-      if charge.newRemaining then
-        charge.remaining, charge.reset = charge.newRemaining, charge.newReset
-      end
-    elseif not isPeek then
+-- What the charges of an operation found, by index; by key, the operation that last had it, and the
+-- one that last charged it.
+local found
+
+-- What is left of each as it stands. Where nothing was charged, what has to be put right is.
+local function lookAgain(shape, first, isRepairing)
+  for index = 1, shape.size do
+    local policy, place = shape[index], first + index
+    local key = keys[place]
+    local _, _, remaining, reset, newValue = ask(values[key], policy, policy.cost, 'look')
+    if isRepairing and found.charged[key] ~= first then
       touched[key] = policy
-      if charge.needsRepair or lives[key] then
-        repair(key, policy)
+      if newValue then
+        values[key], lives[key] = newValue, reset
       end
     end
+    report(place, found.waits[index], remaining, reset, found.delays[index])
   end
+end
+
+-- Each charge is decided on what the ones before it leave; then all stay charged or none does.
+local function decideAll(shape, first)
+  local size, isConsume = shape.size, shape.verb == 'consume'
+  local isCharged, isRepeated, isAmiss = isConsume, false, false
+  found = found or { values = {}, lives = {}, waits = {}, delays = {}, by = {}, charged = {} }
+  local oldValues, oldLives, waits, delays = found.values, found.lives, found.waits, found.delays
+  local by, charged = found.by, found.charged
   for index = 1, size do
-    local charge = charges[index]
-    local remaining, reset, _ = charge.remaining, charge.reset
-    if isRepeated then
-      _, _, remaining, reset = ask(values[charge.key], charge.policy, 0, 'look')
+    local policy, place = shape[index], first + index
+    local key, cost = keys[place], policy.cost
+    local value = values[key] or stored[place] or ''
+    local wait, delay, remaining, reset, newValue = ask(value, policy, cost, 'consume')
+    isRepeated, by[key] = isRepeated or by[key] == first, first
+    oldValues[index], oldLives[index], waits[index], delays[index] = value, lives[key], wait, delay
+    if newValue and wait == 0 and cost > 0 then
+      values[key], lives[key], charged[key] = newValue, reset, first
+    else
+      values[key], isAmiss = value, true
+      isCharged = isCharged and (wait == 0 or not policy.isEnforced)
     end
-    report(charge.wait == 0 and 1 or 0, remaining, charge.wait, reset, charge.delay)
+    report(place, wait, remaining, reset, delay)
+  end
+  if not isCharged then
+    for index = size, 1, -1 do
+      local key = keys[first + index]
+      values[key], lives[key], charged[key] = oldValues[index], oldLives[index], nil
+    end
+  end
+  if isAmiss or not isCharged then
+    lookAgain(shape, first, isConsume)
+  end
+  if isRepeated then
+    lookAgain(shape, first, false)
   end
 end

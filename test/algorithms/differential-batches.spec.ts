@@ -38,7 +38,7 @@ async function differencesOf(
     const operations = steps.map((step) => decideStep(step, policies, `batch:${name}:${seed}`));
     const { keys, args } = encode(operations);
     const reply = await atTime(runner, () => t).run(DECIDE_SCRIPT, keys, args);
-    for (const [index, decided] of decode(operations, reply).entries()) {
+    for (const [index, decided] of decode(operations, reply).outcomes!.entries()) {
       const expected = replay(model, trace.policies, steps[index]!);
       const answer = decided instanceof Error ? decided : outcome(decided[0]!);
       if (answer instanceof Error || !sameOutcome(answer, expected)) {

@@ -257,24 +257,22 @@ describe('the script', () => {
     const names = seen.map(([name]) => name!.toLowerCase());
     const touched = new Set(seen.flatMap(([, key]) => key ?? []));
     const known = new Set(charges.map(({ key }) => key));
-    expect([...new Set(names)].toSorted()).toEqual(['del', 'get', 'pttl', 'set', 'time']);
+    expect([...new Set(names)].toSorted()).toEqual(['del', 'mget', 'pttl', 'set', 'time']);
     expect(names.filter((name) => name === 'time')).toHaveLength(2 * everyVerb.length);
     expect(touched).toEqual(known);
   });
 
   const wholes: [what: string, place: number][] = [
-    ['limit', 2],
-    ['window', 3],
-    ['burst', 4],
-    ['max delay', 5],
-    ['rate', 6],
-    ['unit', 7],
-    ['key', 18],
-    ['policy', 19],
-    ['cost', 20],
+    ['limit', 5],
+    ['window', 6],
+    ['burst', 7],
+    ['max delay', 8],
+    ['rate', 9],
+    ['unit', 10],
+    ['cost', 11],
   ];
   const notWhole = [
-    ...['nan', 'inf', '-inf', '1.5', '-1', '-0', '0x10', '1e3', '', ' 1', '1 ', '1\n', 'x'],
+    ...['nan', 'inf', '-inf', '1.5', '-1', '', '1,5', 'x', '1e400'],
     ...['9007199254740992', '9'.repeat(400), '1'.repeat(17)],
   ];
 
@@ -283,14 +281,10 @@ describe('the script', () => {
     ...wholes.flatMap(([what, place]) =>
       notWhole.map((text): [string, number, string] => [what, place, text]),
     ),
-    ['window', 3, '0'],
-    ['unit', 7, '0'],
-    ['key', 18, '0'],
-    ['key', 18, '3'],
-    ['policy', 19, '0'],
-    ['policy', 19, '3'],
-    ['algorithm', 1, 'no such law'],
-    ['verb', 16, 'no such verb'],
+    ['window', 6, '0'],
+    ['unit', 10, '0'],
+    ['algorithm', 4, 'no such law'],
+    ['verb', 2, 'no such verb'],
   ])('refuses a %s (argument %i) of %j, and only the operation it is in', async (...row) => {
     const [, place, text] = row;
     const subject = newSubject();
@@ -305,15 +299,16 @@ describe('the script', () => {
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
 
-    expect(String(reply)).toMatch(/^\d+,2,0,0,0,0,1,19,0,\d+,0$/);
+    expect(String(reply)).toMatch(/^\d+,-2,0,0,0,0,19,\d+,0$/);
     expect(await redis.exists(bad.key)).toBe(0);
     expect(await redis.exists(good.key)).toBe(1);
   });
 
   it.each([
-    ['policies', 0],
-    ['operations', 8],
-    ['charges', 10],
+    ['shapes', 1],
+    ['charges', 3],
+    ['runs', 13],
+    ['operations', 15],
   ])('counts no further than its arguments when told of 2^53 − 1 %s', async (_what, place) => {
     const charges = [chargeOf(policyOf('token-bucket:10/1h'), newSubject())];
     const { keys, args } = encode([{ verb: 'consume', charges }]);
@@ -341,7 +336,7 @@ describe('the script', () => {
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
 
-    expect(String(reply)).toMatch(/^\d+(,-?\d+){5}$/);
+    expect(String(reply)).toMatch(/^\d+(,-?\d+){4}$/);
   });
 });
 
@@ -356,21 +351,21 @@ describe('a reply of another shape', () => {
     [{ allowed: true }],
     [''],
     ['OK'],
-    ['1760000400000,1,9,0,1,0'],
+    ['1760000400000,0,9,1,0'],
     [[1760000400000]],
-    [[1760000400000, 1, 9, 0, 1]],
-    [[1760000400000, 1, 9, 0, 1, 0, 0]],
-    [[1760000400000, 1, 9, 0, 1, 0, 1, 9, 0, 1, 0]],
-    [[1760000400000, 1, 'nan', 0, 1, 0]],
-    [[1760000400000, 1, 'inf', 0, 1, 0]],
-    [[1760000400000, 1, '', 0, 1, 0]],
-    [[1760000400000, 1, null, 0, 1, 0]],
-    [[1760000400000, true, 9, 0, 1, 0]],
-    [[1760000400000, 1, 9.5, 0, 1, 0]],
-    [[1760000400000, 2, 0, 0, 0, 0]],
-    [[1760000400000, 3, 9, 0, 1, 0]],
-    [[1760000400000, -1, 9, 0, 1, 0]],
-    [Buffer.from('1760000400000 1 9 0 1 0')],
+    [[1760000400000, 0, 9, 1]],
+    [[1760000400000, 0, 9, 1, 0, 0]],
+    [[1760000400000, 0, 9, 1, 0, 0, 9, 1, 0]],
+    [['x', 0, 9, 1, 0]],
+    [[1760000400000, 'nan', 9, 1, 0]],
+    [[1760000400000, 0, 'inf', 1, 0]],
+    [[1760000400000, 0, '', 1, 0]],
+    [[1760000400000, 0, null, 1, 0]],
+    [[1760000400000, true, 9, 1, 0]],
+    [[1760000400000, 0, 9.5, 1, 0]],
+    [[1760000400000, -2, 9, 1, 0]],
+    [[1760000400000, -3, 9, 1, 0]],
+    [Buffer.from('1760000400000 0 9 1 0')],
   ])('rejects: %j', async (reply) => {
     const strange = new RedisStore({ run: () => Promise.resolve(reply) });
     const charges = [chargeOf(policyOf('gcra:10/1h'), newSubject())];

@@ -1,26 +1,77 @@
+import { monotonicClock, type Clock } from '../../clock.js';
+import { DeadlineError } from '../../deadline.js';
 import { RateLimitStore, type Decision, type Operation } from '../rate-limit.store.js';
-import { Batches, type Outcome } from './batches.js';
+import { Batches } from './batches.js';
 import { DECIDE_SCRIPT } from './script.generated.js';
 import type { ScriptRunner } from './script-runner.js';
-import { decode, encode } from './wire.js';
+import { ServerTime } from './server-time.js';
+import { decode, encode, type Outcome } from './wire.js';
+
+export interface RedisStoreOptions {
+  /**
+   * When the caller gives up. A script that Redis comes to later than this changes nothing. Default:
+   * never. Redis's clock is known from its first answer on.
+   */
+  readonly timeoutMs?: number;
+  /** Measures how long an answer took. Default: the process's monotonic clock. */
+  readonly clock?: Clock;
+}
 
 /**
  * Counters in Redis, shared by every process: one atomic script for all charges of a decision, and
- * for all decisions that are asked for in one turn of the event loop.
+ * for all decisions that are asked for at about the same time.
  */
 export class RedisStore extends RateLimitStore {
-  private readonly batches = new Batches((operations) => this.send(operations));
+  private readonly runner: ScriptRunner;
+  private readonly timeoutMs: number;
+  private readonly clock: Clock;
+  private readonly batches: Batches;
+  private readonly serverTime = new ServerTime();
 
-  constructor(private readonly runner: ScriptRunner) {
+  constructor(
+    runner: ScriptRunner,
+    { timeoutMs = Infinity, clock = monotonicClock }: RedisStoreOptions = {},
+  ) {
     super();
+    this.runner = runner;
+    this.timeoutMs = timeoutMs;
+    this.clock = clock;
+    this.batches = new Batches((operations, askedAt) => this.send(operations, askedAt), clock);
   }
 
   override decide(operation: Operation): Promise<readonly Decision[]> {
     return this.batches.decide(operation);
   }
 
-  private async send(operations: readonly Operation[]): Promise<readonly Outcome[]> {
-    const { keys, args } = encode(operations);
-    return decode(operations, await this.runner.run(DECIDE_SCRIPT, keys, args));
+  private async send(
+    operations: readonly Operation[],
+    askedAt: number,
+  ): Promise<readonly Outcome[]> {
+    const outcomes = await this.attempt(operations, askedAt);
+    if (outcomes !== undefined) return outcomes;
+    // Too late by a clock that has changed since its last answer: nothing was charged, so again is safe.
+    const again =
+      this.clock.now() < askedAt + this.timeoutMs
+        ? await this.attempt(operations, askedAt)
+        : undefined;
+    if (again !== undefined) return again;
+    throw new DeadlineError('the store', this.timeoutMs);
+  }
+
+  private async attempt(
+    operations: readonly Operation[],
+    askedAt: number,
+  ): Promise<readonly Outcome[] | undefined> {
+    const deadline =
+      this.timeoutMs === Infinity ? undefined : this.serverTime.at(askedAt + this.timeoutMs);
+    const { keys, args } = encode(operations, deadline);
+    const sentAt = this.clock.now();
+    const reply = await this.runner.run(DECIDE_SCRIPT, keys, args);
+    const { time, outcomes } = decode(operations, reply);
+    this.serverTime.learn(sentAt, this.clock.now(), time);
+    if (outcomes === undefined && deadline === undefined) {
+      throw new Error('the script replied that it came too late, and was told no deadline');
+    }
+    return outcomes;
   }
 }

@@ -1,42 +1,62 @@
 import type { Policy } from '../../policies/policy.js';
-import type { Decision, Operation } from '../rate-limit.store.js';
-import type { Outcome } from './batches.js';
+import type { Charge, Decision, Operation } from '../rate-limit.store.js';
+
+/** What became of one operation of a batch. */
+export type Outcome = readonly Decision[] | Error;
 
 /** Numbers in the script's reply for each charge. */
-const FIELDS = 5;
+const FIELDS = 4;
 
 /** A policy's arguments, made once: routes and plans keep their policies. */
 const policyArgs = new WeakMap<Policy, readonly string[]>();
 
-/** KEYS and ARGV of `lua/decide.lua`: each key and each policy once, then the operations. */
-export function encode(operations: readonly Operation[]): { keys: string[]; args: string[] } {
-  const keys = new Places<string>();
-  const policies = new Places<Policy>();
-  const asked: string[] = [];
-  for (const { verb, charges } of operations) {
-    asked.push(verb, String(charges.length));
-    for (const { key, policy, cost, isShadow } of charges) {
-      asked.push(keys.of(key), policies.of(policy), String(cost), isShadow === true ? '0' : '1');
+/**
+ * KEYS and ARGV of `lua/decide.lua`. What operations have in common, which is all but their keys, is
+ * said once. `deadline` is in the server's milliseconds; undefined is none.
+ */
+export function encode(
+  operations: readonly Operation[],
+  deadline?: number,
+): { keys: string[]; args: string[] } {
+  const keys: string[] = [];
+  const shapes: Operation[] = [];
+  const shapeArgs: string[] = [];
+  const runs: number[] = [];
+  let shape = -1;
+  for (const operation of operations) {
+    for (const { key } of operation.charges) keys.push(key);
+    if (shape >= 0 && hasShapeOf(operation, shapes[shape]!)) {
+      runs[runs.length - 1]!++;
+      continue;
     }
+    shape = shapes.findIndex((other) => hasShapeOf(operation, other));
+    if (shape === -1) {
+      shape = shapes.push(operation) - 1;
+      addShape(shapeArgs, operation);
+    }
+    runs.push(shape + 1, 1);
   }
-  const args = [String(policies.all.length)];
-  for (const policy of policies.all) args.push(...argsOf(policy));
-  args.push(String(operations.length), ...asked);
-  return { keys: keys.all, args };
+  const args = [deadline === undefined ? '' : String(deadline), String(shapes.length)];
+  args.push(...shapeArgs, String(runs.length / 2));
+  for (const part of runs) args.push(String(part));
+  return { keys, args };
 }
 
-/** Different values in the order they came, and their places, counted from 1 as Lua does. */
-class Places<T> {
-  readonly all: T[] = [];
-  private readonly places = new Map<T, string>();
+function hasShapeOf({ verb, charges }: Operation, other: Operation): boolean {
+  if (verb !== other.verb || charges.length !== other.charges.length) return false;
+  for (let index = 0; index < charges.length; index++) {
+    const { policy, cost, isShadow = false } = charges[index]!;
+    const charge = other.charges[index]!;
+    if (policy !== charge.policy || cost !== charge.cost) return false;
+    if (isShadow !== (charge.isShadow ?? false)) return false;
+  }
+  return true;
+}
 
-  of(value: T): string {
-    let place = this.places.get(value);
-    if (place === undefined) {
-      place = String(this.all.push(value));
-      this.places.set(value, place);
-    }
-    return place;
+function addShape(args: string[], { verb, charges }: Operation): void {
+  args.push(verb, String(charges.length));
+  for (const { policy, cost, isShadow } of charges) {
+    args.push(...argsOf(policy), String(cost), isShadow === true ? '0' : '1');
   }
 }
 
@@ -50,54 +70,60 @@ function argsOf(policy: Policy): readonly string[] {
   return args;
 }
 
+/** What a script said: when, and what of each operation; nothing of them when it came too late. */
+export interface Reply {
+  /** Milliseconds of the server's clock. */
+  readonly time: number;
+  readonly outcomes: readonly Outcome[] | undefined;
+}
+
 /**
  * The script's reply as the outcome of each operation. A reply of another shape throws: it must
  * never be read as an answer.
  */
-export function decode(operations: readonly Operation[], reply: unknown): Outcome[] {
+export function decode(operations: readonly Operation[], reply: unknown): Reply {
   let count = 0;
   for (const { charges } of operations) count += charges.length;
-  if (!Array.isArray(reply) || reply.length !== 1 + count * FIELDS) {
+  if (!Array.isArray(reply) || (reply.length !== 1 && reply.length !== 1 + count * FIELDS)) {
     throw new Error(`the script replied in another shape than ${count} decisions`);
   }
+  const parts = reply as readonly unknown[];
+  const time = numberIn(parts[0]);
+  if (parts.length === 1 && count > 0) return { time, outcomes: undefined };
+  const outcomes: Outcome[] = [];
   let position = 1;
-  return operations.map(({ charges }) => {
-    const start = position;
+  for (const { charges } of operations) {
+    outcomes.push(outcomeOf(charges, parts, position));
     position += charges.length * FIELDS;
-    return outcomeOf(charges, reply, start);
-  });
+  }
+  return { time, outcomes };
 }
 
-function outcomeOf(
-  charges: Operation['charges'],
-  reply: readonly unknown[],
-  start: number,
-): Outcome {
+function outcomeOf(charges: readonly Charge[], parts: readonly unknown[], start: number): Outcome {
   const decisions: Decision[] = [];
-  for (const [index, { policy }] of charges.entries()) {
-    const at = start + index * FIELDS;
-    const status = numberIn(reply[at]);
-    if (status !== 0 && status !== 1) {
-      return new Error(`the script refused a charge of ${policy.text} as malformed`);
-    }
-    const retryAfterMs = numberIn(reply[at + 2]);
+  let at = start;
+  for (const { policy } of charges) {
+    const wait = numberIn(parts[at]);
+    if (wait < -1) return new Error(`the script refused a charge of ${policy.text} as malformed`);
     decisions.push({
       policy: policy.name,
-      allowed: status === 1,
+      allowed: wait === 0,
       limit: policy.limit,
-      remaining: numberIn(reply[at + 1]),
-      retryAfterMs: retryAfterMs === -1 ? Infinity : retryAfterMs,
-      resetAfterMs: numberIn(reply[at + 3]),
-      delayMs: numberIn(reply[at + 4]),
+      remaining: numberIn(parts[at + 1]),
+      retryAfterMs: wait === -1 ? Infinity : wait,
+      resetAfterMs: numberIn(parts[at + 2]),
+      delayMs: numberIn(parts[at + 3]),
       source: 'redis',
     });
+    at += FIELDS;
   }
   return decisions;
 }
 
 /** Integers, and text for those that a client might round. */
 function numberIn(part: unknown): number {
-  const number = typeof part === 'string' && part !== '' ? Number(part) : part;
-  if (typeof number === 'number' && Number.isInteger(number)) return number;
+  if (typeof part === 'number' && Number.isInteger(part)) return part;
+  const number = typeof part === 'string' && part !== '' ? Number(part) : Number.NaN;
+  if (Number.isInteger(number)) return number;
   throw new Error('the script replied with something else than numbers');
 }
