@@ -71,13 +71,16 @@ end
 
 -- @include values
 
--- @include verbs
+-- What one operation does, whose charges come after the `first` so many; nil if there is no such verb.
+local function actOf(verb, size)
+  -- @include verbs
+end
 
 local shapes, algorithms = {}, {}
 local position = 2
 for index = 1, count(args[2]) do
   local verb, size = args[position + 1], count(args[position + 2])
-  local shape, isValid = { verb = verb, size = size }, true
+  local shape, isValid = { size = size }, true
   position = position + 2
   for place = 1, size do
     local name = args[position + 1] or ''
@@ -101,7 +104,7 @@ for index = 1, count(args[2]) do
     end
     position = position + 9
   end
-  shape.isValid = isValid and isVerb(verb)
+  shape.act = isValid and actOf(verb, size)
   shapes[index] = shape
 end
 
@@ -113,13 +116,35 @@ end
 local first = 0
 for index = 1, count(args[position + 1]) do
   local shape = shapes[tonumber(args[position + 2 * index])]
+  local size, act = shape.size, shape.act
   for _ = 1, count(args[position + 2 * index + 1]) do
-    if first + shape.size <= #keys then
-      run(shape, first)
+    if first + size > #keys then
+      break
     end
-    first = first + shape.size
+    if act then
+      act(shape, first)
+    else
+      for place = first + 1, first + size do
+        report(place, -2, 0, 0, 0)
+      end
+    end
+    first = first + size
   end
 end
 
-writeAll()
+-- A key without a time to live would stay for ever; whoever touches it gives it one.
+for key, policy in pairs(touched) do
+  if not lives[key] and call('PTTL', key) == -1 then
+    keep(key, policy, parts(values[key], policy))
+  end
+end
+
+for key, life in pairs(lives) do
+  if life > 0 then
+    call('SET', key, values[key], 'PX', life + SKEW_MS)
+  else
+    call('DEL', key)
+  end
+end
+
 return reply

@@ -50,19 +50,3 @@ local function keep(key, policy, blockedUntil, at, a, b, c)
   values[key] = valueOf(policy, blockedUntil, life > 0 and at or nil, a, b, c)
   lives[key] = math.max(life, blockedUntil - clock, 0)
 end
-
-local function writeAll()
-  -- A key without a time to live would stay for ever; whoever touches it gives it one.
-  for key, policy in pairs(touched) do
-    if not lives[key] and call('PTTL', key) == -1 then
-      keep(key, policy, parts(values[key], policy))
-    end
-  end
-  for key, life in pairs(lives) do
-    if life > 0 then
-      call('SET', key, values[key], 'PX', life + SKEW_MS)
-    else
-      call('DEL', key)
-    end
-  end
-end
