@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { eventually } from './eventually.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
@@ -95,8 +96,11 @@ describe('FaultProxy', () => {
 
   it('slice: the same bytes, in pieces', async () => {
     const client = await connect();
+    let pieces = 0;
+    client.stream.on('data', () => pieces++);
     proxy.fault = { kind: 'slice', maxBytes: 1 };
     expect(await client.echo('one at a time: ü')).toBe('one at a time: ü');
+    expect(pieces).toBeGreaterThan(3);
 
     proxy.fault = { kind: 'slice', maxBytes: 1_000 };
     const text = 'text '.repeat(4_000);
@@ -108,7 +112,8 @@ describe('FaultProxy', () => {
     proxy.fault = { kind: 'hold' };
 
     const late = client.incr('n');
-    await client.stream.write('');
+    const first = await Promise.race([late, sleep(40, 'none')]);
+    expect(first).toBe('none');
     expect(await direct.get('n')).toBeNull();
     proxy.fault = { kind: 'pass' };
 

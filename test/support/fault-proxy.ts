@@ -142,8 +142,8 @@ class Link {
     private readonly server: Socket,
   ) {
     server.setNoDelay(true);
-    new Way(proxy, 'requests', this, client, server);
-    new Way(proxy, 'replies', this, server, client);
+    new Way(proxy, 'requests', this, server).follow(client);
+    new Way(proxy, 'replies', this, client).follow(server);
   }
 
   reset(): void {
@@ -177,9 +177,10 @@ class Way {
     private readonly proxy: FaultProxy,
     private readonly name: 'requests' | 'replies',
     private readonly link: Link,
-    from: Socket,
     private readonly to: Socket,
-  ) {
+  ) {}
+
+  follow(from: Socket): void {
     from.on('data', (chunk) => this.arrive(chunk));
     from.on('end', () => this.arrive(undefined));
   }
