@@ -1,3 +1,4 @@
+import { randomFrom } from '../support/random.js';
 import { type AlgorithmName, Model, type ModelDecision, type ModelPolicy } from './model.js';
 
 export interface Step {
@@ -155,9 +156,12 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** mulberry32. */
 class Random {
-  constructor(private state: number) {}
+  private readonly fraction: () => number;
+
+  constructor(seed: number) {
+    this.fraction = randomFrom(seed);
+  }
 
   /** A whole number from 0 to `most`, both included. */
   wholeUpTo(most: number): number {
@@ -174,12 +178,5 @@ class Random {
       throw new Error('there is nothing to pick from');
     }
     return choice;
-  }
-
-  private fraction(): number {
-    this.state = (this.state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { eventually } from '../eventually.js';
+import { startReplica } from './replica.js';
 import { RedisServer } from './server.js';
 
 const SENTINELS = 3;
@@ -18,10 +19,7 @@ export interface RedisSentinels {
 export async function startSentinel(): Promise<RedisSentinels> {
   const name = 'primary';
   const master = await RedisServer.start();
-  const replica = await RedisServer.start({
-    args: ['--replicaof', `${master.host} ${master.port}`],
-  });
-  await untilInSync(replica);
+  const replica = await startReplica(master);
   const sentinels = await Promise.all(
     Array.from({ length: SENTINELS }, () => watchMaster(name, master)),
   );
@@ -48,14 +46,6 @@ function watchMaster(name: string, { host, port }: RedisServer): Promise<RedisSe
     ].join('\n'),
     args: ['--sentinel'],
   });
-}
-
-async function untilInSync(replica: RedisServer): Promise<void> {
-  const client = new Redis(replica.url);
-  await eventually(`replica ${replica.port} is in sync`, async () =>
-    (await client.info('replication')).includes('master_link_status:up'),
-  );
-  client.disconnect();
 }
 
 async function untilComplete(sentinel: RedisServer, name: string): Promise<void> {
