@@ -115,7 +115,7 @@ end
 
 local first = 0
 for index = 1, count(args[position + 1]) do
-  local shape = shapes[tonumber(args[position + 2 * index])]
+  local shape = shapes[tonumber(args[position + 2 * index])] or { size = #keys + 1 }
   local size, act = shape.size, shape.act
   for _ = 1, count(args[position + 2 * index + 1]) do
     if first + size > #keys then

@@ -59,7 +59,9 @@ export class LimiterService implements OnApplicationShutdown {
 
   /** Charges `cost` if it fits. */
   async consume(policy: PolicyRef, key: KeyRef, { cost = 1 }: ConsumeOptions = {}) {
-    return this.one('consume', { policy, key, cost });
+    const charges = [this.charges.chargeOf(policy, key, cost)];
+    const [decision] = await this.store.decide({ verb: 'consume', charges });
+    return decision!;
   }
 
   /** Charges all or none, in one step. */
@@ -69,7 +71,7 @@ export class LimiterService implements OnApplicationShutdown {
     }
     const decisions = await this.store.decide({
       verb: 'consume',
-      charges: charges.map((charge) => this.charges.chargeOf(charge)),
+      charges: charges.map(({ policy, key, cost }) => this.charges.chargeOf(policy, key, cost)),
     });
     return {
       allowed: decisions.every(({ allowed }) => allowed),
@@ -104,7 +106,7 @@ export class LimiterService implements OnApplicationShutdown {
     key: KeyRef,
     { cost = 1, maxWaitMs, signal }: AcquireOptions = {},
   ): Promise<Decision> {
-    const charge = this.charges.chargeOf({ policy, key, cost });
+    const charge = this.charges.chargeOf(policy, key, cost);
     const patience =
       maxWaitMs === undefined || maxWaitMs === 0
         ? (maxWaitMs ?? Infinity)
@@ -133,7 +135,7 @@ export class LimiterService implements OnApplicationShutdown {
   }
 
   private one(verb: Verb, request: ChargeRequest): Promise<Decision> {
-    return this.decide(verb, this.charges.chargeOf(request));
+    return this.decide(verb, this.charges.chargeOf(request.policy, request.key, request.cost));
   }
 
   private async decide(verb: Verb, charge: Charge): Promise<Decision> {

@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from './identity/client.js';
-import { RecentMap } from './identity/recent-map.js';
+import { RecentMap } from './recent-map.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
+import type { StoreStatus } from './stores/availability/store-health.js';
 import type { DecidedTier } from './visit.js';
 
 /** One line a minute for each subject: a flood of refusals must not become a flood of lines. */
@@ -38,10 +39,38 @@ export class RateLimitLog {
     this.logger.error(`${what} was not decided: ${printable(reason)}`);
   }
 
-  /** Once per transition: the store went away, or is back. */
-  storeChanged(error: Error | undefined): void {
-    if (error === undefined) this.logger.log('the store is back');
-    else this.logger.error(`the store is away, onStoreFailure holds: ${printable(error.message)}`);
+  /** The first failure for a minute, which may be the last or the beginning of an outage. */
+  storeFailed({ kind, message }: NonNullable<StoreStatus['reason']>): void {
+    if (this.isQuiet(`store ${kind}`)) return;
+    this.logger.error(`the store failed, onStoreFailure holds: ${printable(message)} (${kind})`);
+  }
+
+  /** Once per transition. */
+  storeChanged(status: StoreStatus, previous: StoreStatus): void {
+    if (status.state === 'up') {
+      this.logger.error(`the store is back after ${previous.forMs} ms`);
+      return;
+    }
+    const what = status.state === 'down' ? 'the store is away' : 'parts of the store are away';
+    this.logger.error(`${what}, onStoreFailure holds: ${reasonOf(status)}`);
+  }
+
+  /** Once a minute while there is something to say. */
+  storeSummary(status: StoreStatus, charges: number): void {
+    const { state, forMs, failedOver } = status;
+    const what = state === 'up' ? 'the store fails now and then' : `the store is ${state}`;
+    const since = state === 'up' ? '' : ` for ${Math.round(forMs / 1_000)} s`;
+    const { local, open, closed } = failedOver;
+    this.logger.error(
+      `${what}${since}: ${charges} charges failed over in the last minute ` +
+        `(since start: ${local} local, ${open} open, ${closed} closed): ${reasonOf(status)}`,
+    );
+  }
+
+  handedBack(keys: number): void {
+    this.logger.log(
+      `what ${keys} keys were admitted while the store was away is charged there now`,
+    );
   }
 
   private describe({ kind, id }: Client): string {
@@ -59,6 +88,10 @@ export class RateLimitLog {
     this.said.set(line, now);
     return false;
   }
+}
+
+function reasonOf({ reason }: StoreStatus): string {
+  return reason === undefined ? 'no reason known' : `${printable(reason.message)} (${reason.kind})`;
 }
 
 /** On one line, with nothing in it that a terminal would obey: others wrote it. */

@@ -7,6 +7,7 @@ import { CounterKeys } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
 import { PhaseRunner } from './phase-runner.js';
 import { ProxyWatch } from './proxy-watch.js';
+import { RateLimitEvents } from './rate-limit.events.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { RateLimitLog } from './rate-limit.log.js';
@@ -17,7 +18,11 @@ import { RequestLimiter } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
 import { ServiceCharges } from './service-charges.js';
 import { DeniedCacheStore } from './stores/denied-cache.store.js';
-import { FailoverStore } from './stores/failover.store.js';
+import { FailoverStore } from './stores/failover/failover.store.js';
+import { LocalLimiter } from './stores/failover/local-limiter.js';
+import { GuardedStore } from './stores/guarded.store.js';
+import { StoreWatch } from './store-watch.js';
+import type { StoreHealth } from './stores/availability/store-health.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
 import { RateLimitStore } from './stores/rate-limit.store.js';
 import { RedisClusterStore } from './stores/redis/redis-cluster.store.js';
@@ -43,7 +48,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   {
     provide: RateLimitStore,
     useFactory: storeFor,
-    inject: [RateLimitSettings, RATE_LIMIT_REDIS, RedisConnection, RateLimitLog],
+    inject: [RateLimitSettings, RATE_LIMIT_REDIS, RedisConnection, StoreWatch],
   },
   {
     provide: CounterKeys,
@@ -51,7 +56,9 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
       new CounterKeys(prefix, identity.secret ?? ''),
     inject: [RateLimitSettings],
   },
+  RateLimitEvents,
   RateLimitLog,
+  StoreWatch,
   RoutePlans,
   ChargeResolver,
   RequestLimiter,
@@ -81,30 +88,41 @@ function storeFor(
   settings: RateLimitSettings,
   redis: unknown,
   connection: RedisConnection,
-  log: RateLimitLog,
+  watch: StoreWatch,
 ): RateLimitStore {
-  const { store, clock, maxKeys, enabled, timeoutMs, instances, onStoreFailure } = settings;
-  const { deniedCache } = settings;
+  const { clock, maxKeys, enabled, instances, onStoreFailure, deniedCache } = settings;
+  const { health } = watch;
   if (!enabled) return new OpenStore();
-  const shared = store ?? redisStoreFor(redis);
+  const shared = sharedStore(settings, redis, connection, health);
   if (shared === undefined) return new MemoryStore({ clock, maxKeys });
+  const fallback = new MemoryStore({ clock, maxKeys, source: 'fallback' });
   return new FailoverStore({
     store:
       deniedCache === undefined
         ? shared
         : new DeniedCacheStore({ store: shared, clock: eitherClock(clock), ...deniedCache }),
-    fallback: new MemoryStore({ clock, maxKeys, source: 'fallback' }),
-    timeoutMs,
-    instances,
+    local: new LocalLimiter(fallback, instances, clock),
     onStoreFailure,
-    onTransition: (error) => log.storeChanged(error && connection.explained(error)),
+    health,
+    clock: monotonicClock,
+    onHandedBack: (keys) => watch.handedBack(keys),
   });
 }
 
-function redisStoreFor(client: unknown): RateLimitStore | undefined {
+/** Undefined when counters live in this process. */
+function sharedStore(
+  { store, timeoutMs }: RateLimitSettings,
+  client: unknown,
+  connection: RedisConnection,
+  health: StoreHealth,
+): RateLimitStore | undefined {
+  if (store !== undefined) return new GuardedStore(store, timeoutMs, health);
   if (client === undefined) return undefined;
-  const runner = scriptRunnerFor(client, 'redis');
-  return runner.isCluster === true ? new RedisClusterStore(runner) : new RedisStore(runner);
+  const runner = connection.explaining(scriptRunnerFor(client, 'redis'));
+  const options = { timeoutMs, health };
+  return runner.isCluster === true
+    ? new RedisClusterStore(runner, options)
+    : new RedisStore(runner, options);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { connect, untilReady, type OwnedClient } from './stores/redis/connect.js';
-import { isRedisClient } from './stores/redis/script-runner.js';
+import { isRedisClient, type ScriptRunner } from './stores/redis/script-runner.js';
 
 /** The app boots without Redis when it does not answer in this time. */
 const BOOT_WAIT_MS = 2_000;
@@ -37,7 +37,18 @@ export class RedisConnection implements OnApplicationShutdown {
   }
 
   /** What is really wrong, where a client only says that it is not connected. */
-  explained(error: Error): Error {
+  explaining(runner: ScriptRunner): ScriptRunner {
+    if (this.owned === undefined) return runner;
+    return {
+      ...runner,
+      run: (script, keys, args) =>
+        runner.run(script, keys, args).catch((error: unknown) => {
+          throw error instanceof Error ? this.explained(error) : error;
+        }),
+    };
+  }
+
+  private explained(error: Error): Error {
     const isUnconnected = /^(Stream isn't writeable|Cluster isn't ready)/.test(error.message);
     if (!isUnconnected) return error;
     return this.lastError ?? new Error('not connected to Redis', { cause: error });

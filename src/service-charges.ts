@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
-import { RecentMap } from './identity/recent-map.js';
+import { RecentMap } from './recent-map.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
 import { RateLimitConfigurationError, mismatch, printed } from './policies/configuration-error.js';
 import { definePolicy } from './policies/define-policy.js';
@@ -39,11 +39,15 @@ export interface ChargeRequest {
 
 /** Different policies that an app is expected to write at a time. */
 const REMEMBERED_POLICIES = 1_000;
+const REMEMBERED_SUBJECTS = 10_000;
+const REMEMBERED_LENGTH = 512;
 
 /** What LimiterService's callers write → the charge that a store takes. */
 @Injectable()
 export class ServiceCharges {
   private readonly known = new RecentMap<string, CountedPolicy>(REMEMBERED_POLICIES);
+  private readonly tiers = new Map<string, CountedPolicy>();
+  private readonly subjects = new RecentMap<string, string>(REMEMBERED_SUBJECTS);
 
   constructor(
     private readonly settings: RateLimitSettings,
@@ -51,20 +55,16 @@ export class ServiceCharges {
   ) {}
 
   /** Throws a RateLimitUsageError or a RateLimitConfigurationError for what no charge can be. */
-  chargeOf({ policy: ref, key, cost = 1 }: ChargeRequest): Charge {
+  chargeOf(ref: PolicyRef, key: KeyRef, cost = 1): Charge {
     checkCost(cost);
-    const { policy, scope, onStoreFailure } = this.policyOf(ref);
-    const subject = this.subjectOf(key);
-    return {
-      policy,
-      key: this.keys.key(counterSpace(policy, scope), subject),
-      cost,
-      onStoreFailure: onStoreFailure ?? this.settings.onStoreFailure,
-    };
+    const { policy, space, onStoreFailure } = this.policyOf(ref);
+    return { policy, key: this.keys.key(space, this.subjectOf(key)), cost, onStoreFailure };
   }
 
   private policyOf(ref: PolicyRef): CountedPolicy {
     if (typeof ref !== 'string') return this.knownPolicy(ref);
+    const counted = this.tiers.get(ref);
+    if (counted !== undefined) return counted;
     const { tiers } = this.settings;
     const tier = tiers.find(({ name }) => name === ref);
     if (tier === undefined) {
@@ -78,7 +78,13 @@ export class ServiceCharges {
         `the numbers of tier '${ref}' depend on the request; pass { name: '${ref}', … } with the numbers`,
       );
     }
-    return { policy: tier.policy, scope: '', onStoreFailure: tier.onStoreFailure };
+    const made = {
+      policy: tier.policy,
+      space: tier.space(tier.policy),
+      onStoreFailure: tier.onStoreFailure,
+    };
+    this.tiers.set(ref, made);
+    return made;
   }
 
   /** A policy is written anew with each call, and is checked and made once for what it says. */
@@ -86,13 +92,47 @@ export class ServiceCharges {
     const id = contentOf(ref);
     const known = id === undefined ? undefined : this.known.get(id);
     if (known !== undefined) return known;
-    const policy = namedPolicy(ref);
+    const policy = this.namedPolicy(ref);
     if (id !== undefined) this.known.set(id, policy);
     return policy;
   }
 
+  private namedPolicy(ref: NamedPolicy): CountedPolicy {
+    if (
+      typeof ref !== 'object' ||
+      ref === null ||
+      typeof ref.name !== 'string' ||
+      ref.name === ''
+    ) {
+      const expected = 'the name of a tier, or a policy with a name';
+      throw new RateLimitConfigurationError('policy', mismatch(ref, expected));
+    }
+    const { name, scope, onStoreFailure, ...written } = ref;
+    const option = `policy '${name}'`;
+    const isText = 'policy' in written;
+    if (isText) checkObject(written, option, ['policy']);
+    const policy = definePolicy(name, isText ? written.policy : written, option);
+    return {
+      policy,
+      space: counterSpace(policy, checkScope(scope, `${option}.scope`)),
+      onStoreFailure:
+        onStoreFailure === undefined
+          ? this.settings.onStoreFailure
+          : checkOneOf(onStoreFailure, `${option}.onStoreFailure`, FAILURE_POLICIES),
+    };
+  }
+
+  private subjectNamed(name: string): string {
+    let subject = this.subjects.get(name);
+    if (subject === undefined) {
+      subject = namedSubject(name);
+      if (name.length <= REMEMBERED_LENGTH) this.subjects.set(name, subject);
+    }
+    return subject;
+  }
+
   private subjectOf(key: unknown): string {
-    if (typeof key === 'string' && key !== '') return namedSubject(key);
+    if (typeof key === 'string' && key !== '') return this.subjectNamed(key);
     const { kind, id } = (typeof key === 'object' && key !== null ? key : {}) as Partial<Client>;
     if ((kind === 'api-key' || kind === 'user') && typeof id === 'string' && id !== '') {
       return subjectOf({ kind, id });
@@ -113,8 +153,9 @@ export class ServiceCharges {
 /** A policy, what its counters belong to besides its name, and what holds while the store is away. */
 interface CountedPolicy {
   readonly policy: Policy;
-  readonly scope: string;
-  readonly onStoreFailure?: FailurePolicy;
+  /** What is counted under it, apart from who. */
+  readonly space: string;
+  readonly onStoreFailure: FailurePolicy;
 }
 
 /** What an object says, in its own order; undefined when it holds more than text and numbers. */
@@ -127,22 +168,4 @@ function contentOf(ref: unknown): string | undefined {
     else return undefined;
   }
   return content;
-}
-
-function namedPolicy(ref: NamedPolicy): CountedPolicy {
-  if (typeof ref !== 'object' || ref === null || typeof ref.name !== 'string' || ref.name === '') {
-    const expected = 'the name of a tier, or a policy with a name';
-    throw new RateLimitConfigurationError('policy', mismatch(ref, expected));
-  }
-  const { name, scope, onStoreFailure, ...written } = ref;
-  const option = `policy '${name}'`;
-  const isText = 'policy' in written;
-  if (isText) checkObject(written, option, ['policy']);
-  return {
-    policy: definePolicy(name, isText ? written.policy : written, option),
-    scope: checkScope(scope, `${option}.scope`),
-    ...(onStoreFailure !== undefined && {
-      onStoreFailure: checkOneOf(onStoreFailure, `${option}.onStoreFailure`, FAILURE_POLICIES),
-    }),
-  };
 }

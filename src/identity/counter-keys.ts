@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { RecentMap } from './recent-map.js';
+import { RecentMap } from '../recent-map.js';
 import { SHARD_TAGS } from './shard-tags.js';
 
 /** 22 characters of base64url are 132 bits: two subjects never meet. */
@@ -7,6 +7,7 @@ const DIGEST_CHARACTERS = 22;
 const REMEMBERED = 10_000;
 /** Longer ones are hashed each time, so that ids of a megabyte do not fill the memory. */
 const REMEMBERED_LENGTH = 512;
+const SPACES_OF_A_SUBJECT = 32;
 
 /**
  * Makes the keys that counters stand under: a prefix, a shard's hash tag and a keyed hash, of
@@ -15,7 +16,8 @@ const REMEMBERED_LENGTH = 512;
  * so all that is counted for one client is in one slot of a cluster.
  */
 export class CounterKeys {
-  private readonly known = new RecentMap<string, string>(REMEMBERED);
+  /** By subject, and by space: both are strings that their owners keep, so nothing is joined here. */
+  private readonly known = new RecentMap<string, Map<string, string>>(REMEMBERED);
 
   /** Without a secret the hash is of public knowledge, so a guessed identity can be confirmed. */
   constructor(
@@ -25,13 +27,19 @@ export class CounterKeys {
 
   /** The key of `subject` within a space, both unambiguous lists of parts from `tuple`. */
   key(space: string, subject: string): string {
-    const counted = space + subject;
-    const known = this.known.get(counted);
-    if (known !== undefined) return known;
-    const digest = this.hash(counted).toString('base64url').slice(0, DIGEST_CHARACTERS);
+    const known = this.known.get(subject);
+    return known?.get(space) ?? this.newKey(space, subject, known);
+  }
+
+  private newKey(space: string, subject: string, known = new Map<string, string>()): string {
+    const digest = this.hash(space + subject)
+      .toString('base64url')
+      .slice(0, DIGEST_CHARACTERS);
     const tag = SHARD_TAGS[this.hash(subject)[0]! % SHARD_TAGS.length]!;
     const key = `${this.prefix}{${tag}}:${digest}`;
-    if (counted.length <= REMEMBERED_LENGTH) this.known.set(counted, key);
+    // Numbers that depend on the request could make spaces without end.
+    if (known.size < SPACES_OF_A_SUBJECT) known.set(space, key);
+    if (subject.length <= REMEMBERED_LENGTH) this.known.set(subject, known);
     return key;
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { KeptRefusal } from './kept-refusal.js';
 import { KeyChanges } from './key-changes.js';
+import { refuses } from './refuses.js';
 import { RateLimitStore, type Charge, type Decision, type Operation } from './rate-limit.store.js';
 
 export interface DeniedCacheOptions {
@@ -145,11 +146,8 @@ export class DeniedCacheStore extends RateLimitStore {
 
 /** Refused by the shared store. A key that is named twice met what its own call would leave. */
 function isCertain(charges: readonly Charge[], decisions: readonly Decision[]): boolean {
-  const isRefused = decisions.some(
-    ({ allowed }, index) => !allowed && charges[index]?.isShadow !== true,
-  );
   return (
-    isRefused &&
+    refuses(decisions, charges) &&
     decisions.every(({ source }) => source === 'redis') &&
     new Set(charges.map(({ key }) => key)).size === charges.length
   );

@@ -1,5 +1,5 @@
 import { tuple } from '../identity/counter-keys.js';
-import { RecentMap } from '../identity/recent-map.js';
+import { RecentMap } from '../recent-map.js';
 import { definePolicy } from '../policies/define-policy.js';
 import type { Policy, PolicyOptions } from '../policies/policy.js';
 import type { FailurePolicy } from '../stores/rate-limit.store.js';

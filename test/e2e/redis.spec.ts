@@ -121,7 +121,8 @@ describe.each(platforms)('with Redis, on $name', ({ name, start }) => {
     expect(refused.text).not.toMatch(/redis|ECONN/i);
     expect(admitted.status).toBe(200);
     expect(admitted.headers).not.toHaveProperty('x-ratelimit-limit');
-    expect(await local.admitted('/find', 5)).toBe(2);
+    // of its share of 2 it has admitted one already
+    expect(await local.admitted('/find', 5)).toBe(1);
     // once for each app, whichever of them holds Nest's logger now
     const lines = started.flatMap(({ log }) => log.filter(({ level }) => level === 'error'));
     expect(lines).toHaveLength(3);

@@ -115,7 +115,7 @@ describe('what cannot connect', () => {
 
     expect(lines).toEqual([
       expect.stringMatching(/^Redis did not answer within 2000 ms \(connect ECONNREFUSED .*\)/),
-      expect.stringMatching(/^the store is away, .*: connect ECONNREFUSED /),
+      expect.stringMatching(/^the store failed, .*: connect ECONNREFUSED .* \(not-sent\)$/),
     ]);
   });
 });

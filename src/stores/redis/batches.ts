@@ -1,4 +1,7 @@
 import type { Clock } from '../../clock.js';
+import { DeadlineError } from '../../deadline.js';
+import { Timed, type Deadlines } from '../availability/deadlines.js';
+import type { Gate } from '../availability/gate.js';
 import type { Decision, Operation } from '../rate-limit.store.js';
 import type { Outcome } from './wire.js';
 
@@ -12,9 +15,38 @@ const MAX_HOLD_MS = 5;
 /** `askedAt` is when the first of them was asked, by the clock of the batches. */
 type Send = (operations: readonly Operation[], askedAt: number) => Promise<readonly Outcome[]>;
 
-interface Waiting {
-  readonly resolve: (decisions: readonly Decision[]) => void;
-  readonly reject: (error: unknown) => void;
+export interface BatchesOptions {
+  readonly send: Send;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Told once of each batch what became of it. */
+  readonly gate: Gate;
+}
+
+/** Operations that travel together. */
+interface Batch {
+  readonly operations: Operation[];
+  readonly waiting: Waiting[];
+  charges: number;
+  readonly askedAt: number;
+  isSent: boolean;
+  isOver: boolean;
+}
+
+/** One operation, until it is decided or too late. */
+class Waiting extends Timed {
+  constructor(
+    private readonly batches: Batches,
+    readonly batch: Batch,
+    readonly resolve: (decisions: readonly Decision[]) => void,
+    readonly reject: (error: unknown) => void,
+  ) {
+    super();
+  }
+
+  override expire(): void {
+    this.batches.expired(this);
+  }
 }
 
 /**
@@ -23,31 +55,46 @@ interface Waiting {
  * single caller waits for nobody.
  */
 export class Batches {
-  private operations: Operation[] = [];
-  private waiting: Waiting[] = [];
-  private charges = 0;
-  private askedAt = 0;
+  private next: Batch | undefined;
   private underWay = 0;
   /** Several were answered together, so several may ask together. */
   private isGathering = false;
   private isTurnEnding = false;
   private hold: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly send: Send,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly options: BatchesOptions) {}
 
   decide(operation: Operation): Promise<readonly Decision[]> {
     return new Promise((resolve, reject) => {
-      if (this.operations.push(operation) === 1) this.askedAt = this.clock.now();
-      this.waiting.push({ resolve, reject });
-      this.charges += operation.charges.length;
-      if (this.charges >= MAX_CHARGES) this.flush();
+      const now = this.options.clock.now();
+      const batch = (this.next ??= emptyBatch(now));
+      const waiting = new Waiting(this, batch, resolve, reject);
+      batch.operations.push(operation);
+      batch.waiting.push(waiting);
+      batch.charges += operation.charges.length;
+      this.options.deadlines.add(waiting, now);
+      if (batch.charges >= MAX_CHARGES) this.flush();
       else if (this.underWay === 0 && !this.isGathering) this.flush();
       else if (this.underWay < MAX_UNDER_WAY) this.flushAfterTurn();
       else this.hold ??= setTimeout(this.flush, MAX_HOLD_MS);
     });
+  }
+
+  /** Its caller is answered at once; its script may be under way, and is not waited for. */
+  expired(waiting: Waiting): void {
+    const { batch } = waiting;
+    const error = new DeadlineError('the store', this.options.deadlines.timeoutMs);
+    if (batch.isSent) this.over(batch, error);
+    else {
+      const place = batch.waiting.indexOf(waiting);
+      batch.waiting.splice(place, 1);
+      batch.operations.splice(place, 1);
+    }
+    waiting.reject(error);
+  }
+
+  close(): void {
+    clearTimeout(this.hold);
   }
 
   private flushAfterTurn(): void {
@@ -65,31 +112,45 @@ export class Batches {
   private readonly flush = (): void => {
     clearTimeout(this.hold);
     this.hold = undefined;
-    const { operations, waiting, askedAt } = this;
-    if (operations.length === 0) return;
-    this.operations = [];
-    this.waiting = [];
-    this.charges = 0;
+    const batch = this.next;
+    this.next = undefined;
+    if (batch === undefined || batch.operations.length === 0) return;
     this.underWay++;
-    this.send(operations, askedAt).then(
-      (outcomes) => {
-        this.answered(waiting.length);
-        for (let index = 0; index < waiting.length; index++) {
-          const outcome = outcomes[index]!;
-          if (outcome instanceof Error) waiting[index]!.reject(outcome);
-          else waiting[index]!.resolve(outcome);
-        }
-      },
+    batch.isSent = true;
+    this.options.send(batch.operations, batch.askedAt).then(
+      (outcomes) => this.answered(batch, outcomes),
       (error: unknown) => {
-        this.answered(waiting.length);
-        for (const { reject } of waiting) reject(error);
+        this.over(batch, error);
+        for (const waiting of batch.waiting) this.settle(waiting, error);
       },
     );
   };
 
-  private answered(count: number): void {
-    this.underWay--;
-    if (count > 1) this.isGathering = true;
-    if (this.isGathering || this.operations.length > 0) this.flushAfterTurn();
+  private answered(batch: Batch, outcomes: readonly Outcome[]): void {
+    this.over(batch, undefined);
+    const { waiting } = batch;
+    for (let index = 0; index < waiting.length; index++) {
+      this.settle(waiting[index]!, outcomes[index]!);
+    }
   }
+
+  private settle(waiting: Waiting, outcome: unknown): void {
+    this.options.deadlines.remove(waiting);
+    if (Array.isArray(outcome)) waiting.resolve(outcome as readonly Decision[]);
+    else waiting.reject(outcome);
+  }
+
+  private over(batch: Batch, error: unknown): void {
+    if (batch.isOver) return;
+    batch.isOver = true;
+    this.underWay--;
+    if (error === undefined) this.options.gate.succeeded();
+    else this.options.gate.failed(error);
+    if (batch.waiting.length > 1) this.isGathering = true;
+    if (this.isGathering || this.next !== undefined) this.flushAfterTurn();
+  }
+}
+
+function emptyBatch(askedAt: number): Batch {
+  return { operations: [], waiting: [], charges: 0, askedAt, isSent: false, isOver: false };
 }

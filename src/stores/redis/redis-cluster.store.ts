@@ -1,5 +1,6 @@
 import { RateLimitStore, type Charge, type Decision, type Operation } from '../rate-limit.store.js';
-import { RedisStore } from './redis.store.js';
+import { refuses } from '../refuses.js';
+import { RedisStore, type RedisStoreOptions } from './redis.store.js';
 import type { ScriptRunner } from './script-runner.js';
 
 /** Charges of one shard, and their places in the operation. */
@@ -15,11 +16,18 @@ interface Part {
  * back. So never too much is admitted; for the moment in between a neighbour may be refused.
  */
 export class RedisClusterStore extends RateLimitStore {
-  /** Each shard has its own batches: a script touches the keys of one slot. */
+  /** Each shard has its own batches and its own breaker: a script touches the keys of one slot. */
   private readonly shards = new Map<string, RedisStore>();
 
-  constructor(private readonly runner: ScriptRunner) {
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly options: RedisStoreOptions = {},
+  ) {
     super();
+  }
+
+  override async close(): Promise<void> {
+    for (const shard of this.shards.values()) await shard.close();
   }
 
   override decide(operation: Operation): Promise<readonly Decision[]> {
@@ -76,7 +84,7 @@ export class RedisClusterStore extends RateLimitStore {
   private shard(tag: string): RedisStore {
     let shard = this.shards.get(tag);
     if (shard === undefined) {
-      shard = new RedisStore(this.runner);
+      shard = new RedisStore(this.runner, this.options);
       this.shards.set(tag, shard);
     }
     return shard;
@@ -100,8 +108,4 @@ function tagOf(key: string): string {
   const start = key.indexOf('{');
   const end = key.indexOf('}', start);
   return start >= 0 && end > start + 1 ? key.slice(start + 1, end) : key;
-}
-
-function refuses(decisions: readonly Decision[], charges: readonly Charge[]): boolean {
-  return decisions.some(({ allowed }, index) => !allowed && charges[index]!.isShadow !== true);
 }

@@ -1,5 +1,8 @@
 import { monotonicClock, type Clock } from '../../clock.js';
 import { DeadlineError } from '../../deadline.js';
+import { Deadlines } from '../availability/deadlines.js';
+import { Gate } from '../availability/gate.js';
+import { StoreHealth } from '../availability/store-health.js';
 import { RateLimitStore, type Decision, type Operation } from '../rate-limit.store.js';
 import { Batches } from './batches.js';
 import { DECIDE_SCRIPT } from './script.generated.js';
@@ -9,38 +12,61 @@ import { decode, encode, type Outcome } from './wire.js';
 
 export interface RedisStoreOptions {
   /**
-   * When the caller gives up. A script that Redis comes to later than this changes nothing. Default:
-   * never. Redis's clock is known from its first answer on.
+   * Milliseconds after which a call is given up. A script that Redis comes to later than this changes
+   * nothing; Redis's clock is known from its first answer on. Default: never.
    */
   readonly timeoutMs?: number;
   /** Measures how long an answer took. Default: the process's monotonic clock. */
   readonly clock?: Clock;
+  /** Told how Redis is. */
+  readonly health?: StoreHealth;
 }
 
 /**
  * Counters in Redis, shared by every process: one atomic script for all charges of a decision, and
- * for all decisions that are asked for at about the same time.
+ * for all decisions that are asked for at about the same time. Rejects within `timeoutMs`, and at
+ * once while the breaker is open.
  */
 export class RedisStore extends RateLimitStore {
   private readonly runner: ScriptRunner;
   private readonly timeoutMs: number;
   private readonly clock: Clock;
+  private readonly gate: Gate;
+  private readonly deadlines: Deadlines;
   private readonly batches: Batches;
   private readonly serverTime = new ServerTime();
 
   constructor(
     runner: ScriptRunner,
-    { timeoutMs = Infinity, clock = monotonicClock }: RedisStoreOptions = {},
+    {
+      timeoutMs = Infinity,
+      clock = monotonicClock,
+      health = new StoreHealth(clock),
+    }: RedisStoreOptions = {},
   ) {
     super();
     this.runner = runner;
     this.timeoutMs = timeoutMs;
     this.clock = clock;
-    this.batches = new Batches((operations, askedAt) => this.send(operations, askedAt), clock);
+    this.gate = new Gate(clock, health);
+    this.deadlines = new Deadlines(timeoutMs, clock);
+    this.batches = new Batches({
+      send: (operations, askedAt) => this.send(operations, askedAt),
+      clock,
+      deadlines: this.deadlines,
+      gate: this.gate,
+    });
   }
 
   override decide(operation: Operation): Promise<readonly Decision[]> {
-    return this.batches.decide(operation);
+    const refusal = this.gate.refusal();
+    return refusal === undefined ? this.batches.decide(operation) : Promise.reject(refusal);
+  }
+
+  override close(): Promise<void> {
+    this.batches.close();
+    this.deadlines.close();
+    return Promise.resolve();
   }
 
   private async send(
@@ -49,11 +75,9 @@ export class RedisStore extends RateLimitStore {
   ): Promise<readonly Outcome[]> {
     const outcomes = await this.attempt(operations, askedAt);
     if (outcomes !== undefined) return outcomes;
-    // Too late by a clock that has changed since its last answer: nothing was charged, so again is safe.
-    const again =
-      this.clock.now() < askedAt + this.timeoutMs
-        ? await this.attempt(operations, askedAt)
-        : undefined;
+    // Too late by a clock that was not this server's: nothing was charged, so again is safe.
+    const isInTime = this.clock.now() < askedAt + this.timeoutMs;
+    const again = isInTime ? await this.attempt(operations, askedAt) : undefined;
     if (again !== undefined) return again;
     throw new DeadlineError('the store', this.timeoutMs);
   }

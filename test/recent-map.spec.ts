@@ -1,4 +1,4 @@
-import { RecentMap } from '../../src/identity/recent-map.js';
+import { RecentMap } from '../src/recent-map.js';
 
 describe('RecentMap', () => {
   it('answers what was set last', () => {

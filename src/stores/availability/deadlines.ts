@@ -1,0 +1,77 @@
+import type { Clock } from '../../clock.js';
+
+/** What has to be over by a time. An entry of a list, so that leaving it costs nothing. */
+export abstract class Timed {
+  dueAt = 0;
+  earlier: Timed | undefined;
+  later: Timed | undefined;
+  isWaiting = false;
+
+  abstract expire(): void;
+}
+
+/**
+ * Many waits of the same length under one timer. Fair to an answer that is there already but stands
+ * behind a blocked event loop: what is due is given two turns before it expires.
+ */
+export class Deadlines {
+  private first: Timed | undefined;
+  private last: Timed | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** `timeoutMs` of Infinity is no deadline. */
+  constructor(
+    readonly timeoutMs: number,
+    private readonly clock: Clock,
+  ) {}
+
+  add(timed: Timed, now = this.clock.now()): void {
+    if (this.timeoutMs === Infinity) return;
+    timed.dueAt = now + this.timeoutMs;
+    timed.isWaiting = true;
+    timed.earlier = this.last;
+    if (this.last === undefined) this.first = timed;
+    else this.last.later = timed;
+    this.last = timed;
+    this.timer ??= setTimeout(this.onTimer, this.timeoutMs);
+  }
+
+  remove(timed: Timed): void {
+    if (!timed.isWaiting) return;
+    timed.isWaiting = false;
+    if (timed.earlier === undefined) this.first = timed.later;
+    else timed.earlier.later = timed.later;
+    if (timed.later === undefined) this.last = timed.earlier;
+    else timed.later.earlier = timed.earlier;
+  }
+
+  /** Nothing expires any more. */
+  close(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.first = undefined;
+    this.last = undefined;
+  }
+
+  private readonly onTimer = (): void => {
+    this.timer = undefined;
+    if (this.first === undefined) return;
+    const now = this.clock.now();
+    if (this.first.dueAt > now) this.arm(now);
+    else setImmediate(() => setImmediate(() => this.expire(now)));
+  };
+
+  private expire(until: number): void {
+    while (this.first !== undefined && this.first.dueAt <= until) {
+      const { first } = this;
+      this.remove(first);
+      first.expire();
+    }
+    this.arm(this.clock.now());
+  }
+
+  private arm(now: number): void {
+    if (this.first === undefined) return;
+    this.timer ??= setTimeout(this.onTimer, Math.max(1, this.first.dueAt - now));
+  }
+}
