@@ -2,37 +2,69 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Caller } from './identity/request-identity.js';
 
+/** Documentation addresses, which nobody has to trust (RFC 5737, RFC 3849). */
+const STRANGERS = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1'];
+/** Further away than any number of proxies. */
+const FAR_HOPS = 1_000_000;
+
 /**
- * Warns, once each, of the two ways in which addresses are told wrong behind a proxy: nobody is
- * trusted, so all clients are the proxy; or everybody is, so clients choose their address.
+ * Warns, once each, of the ways in which addresses are told wrong: no proxy is trusted, so all its
+ * clients are the proxy; everybody is, so clients choose their address; or there is no address.
  */
 @Injectable()
 export class ProxyWatch implements OnApplicationBootstrap {
   private readonly logger = new Logger('RateLimit');
-  private isSilent = false;
+  private isForwardingKnown = false;
+  private isAbsenceKnown = false;
 
   constructor(private readonly host: HttpAdapterHost) {}
 
   onApplicationBootstrap(): void {
     const trusted = trustedProxies(this.host);
-    this.isSilent = Boolean(trusted);
-    if (trusted !== true) return;
+    this.isForwardingKnown = Boolean(trusted);
+    if (!isEverybody(trusted)) return;
     this.logger.warn(
-      'trust proxy is true: every client can choose its address in X-Forwarded-For. ' +
-        'Trust the addresses of your proxies, or their number, instead of true',
+      'trust proxy trusts everybody: every client can choose its address in X-Forwarded-For. ' +
+        'Trust the addresses of your proxies, or their number, instead',
     );
   }
 
-  /** An untrusted header leaves the address of the connection as the client's. */
-  look({ headers }: Caller): void {
-    if (this.isSilent || headers['x-forwarded-for'] === undefined) return;
-    this.isSilent = true;
-    this.logger.warn(
-      'X-Forwarded-For was sent, and no proxy is trusted: clients count as the address that connects. ' +
-        "Behind a proxy, trust it: app.set('trust proxy', …) on Express, trustProxy on Fastify",
-    );
+  look({ ip, peer, headers }: Caller): void {
+    if (!this.isForwardingKnown && headers['x-forwarded-for'] !== undefined) {
+      this.isForwardingKnown = true;
+      // An untrusted header leaves the address of the connection as the client's.
+      this.logger.warn(
+        'X-Forwarded-For was sent, and no proxy is trusted: clients count as the address that connects. ' +
+          "Behind a proxy, trust it: app.set('trust proxy', …) on Express, trustProxy on Fastify",
+      );
+    }
+    if (!this.isAbsenceKnown && ip === undefined && peer === undefined) {
+      this.isAbsenceKnown = true;
+      this.logger.warn(
+        'a request came without an address: all such requests count as one client. Behind a proxy ' +
+          'on a Unix socket, trust its number of hops: 1; elsewhere count by another subject',
+      );
+    }
   }
 }
+
+/** Whether a platform's option believes what no proxy has said. */
+function isEverybody(trusted: unknown): boolean {
+  if (trusted === true) return true;
+  if (typeof trusted === 'function') {
+    return STRANGERS.every((address) => {
+      try {
+        return Boolean((trusted as TrustProxy)(address, FAR_HOPS));
+      } catch {
+        return false;
+      }
+    });
+  }
+  const ranges = Array.isArray(trusted) ? trusted : [trusted];
+  return ranges.some((range) => typeof range === 'string' && /\/0\s*(,|$)/.test(range));
+}
+
+type TrustProxy = (address: string, hops: number) => unknown;
 
 /** What the platform's own option says, which may be a list, a number or a function. */
 function trustedProxies({ httpAdapter }: HttpAdapterHost): unknown {
