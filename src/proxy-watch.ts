@@ -25,46 +25,41 @@ export class ProxyWatch implements OnApplicationBootstrap {
     if (!isEverybody(trusted)) return;
     this.logger.warn(
       'trust proxy trusts everybody: every client can choose its address in X-Forwarded-For. ' +
-        'Trust the addresses of your proxies, or their number, instead',
+        'Trust the addresses of your proxies instead',
     );
   }
 
   look({ ip, peer, headers }: Caller): void {
-    if (!this.isForwardingKnown && headers['x-forwarded-for'] !== undefined) {
+    // A header that is not believed leaves the address of the connection as the client's.
+    const isBelieved = peer !== undefined && ip !== peer;
+    if (!this.isForwardingKnown && headers['x-forwarded-for'] !== undefined && !isBelieved) {
       this.isForwardingKnown = true;
-      // An untrusted header leaves the address of the connection as the client's.
       this.logger.warn(
         'X-Forwarded-For was sent, and no proxy is trusted: clients count as the address that connects. ' +
-          "Behind a proxy, trust it: app.set('trust proxy', …) on Express, trustProxy on Fastify",
+          "Behind a proxy, trust its address: app.set('trust proxy', …) on Express, trustProxy on Fastify",
       );
     }
     if (!this.isAbsenceKnown && ip === undefined && peer === undefined) {
       this.isAbsenceKnown = true;
       this.logger.warn(
         'a request came without an address: all such requests count as one client. Behind a proxy ' +
-          'on a Unix socket, trust its number of hops: 1; elsewhere count by another subject',
+          'on a Unix socket, trust it: (address) => address === undefined; else count by something else',
       );
     }
   }
 }
 
-/** Whether a platform's option believes what no proxy has said. */
+/** Whether a platform's option believes what no proxy has said. Both refuse ranges that are all. */
 function isEverybody(trusted: unknown): boolean {
-  if (trusted === true) return true;
-  if (typeof trusted === 'function') {
-    return STRANGERS.every((address) => {
-      try {
-        return Boolean((trusted as TrustProxy)(address, FAR_HOPS));
-      } catch {
-        return false;
-      }
-    });
+  if (typeof trusted !== 'function') return trusted === true;
+  try {
+    return STRANGERS.every((address) => (trusted as TrustProxy)(address, FAR_HOPS));
+  } catch {
+    return false;
   }
-  const ranges = Array.isArray(trusted) ? trusted : [trusted];
-  return ranges.some((range) => typeof range === 'string' && /\/0\s*(,|$)/.test(range));
 }
 
-type TrustProxy = (address: string, hops: number) => unknown;
+type TrustProxy = (address: string, hops: number) => boolean;
 
 /** What the platform's own option says, which may be a list, a number or a function. */
 function trustedProxies({ httpAdapter }: HttpAdapterHost): unknown {
@@ -78,5 +73,7 @@ function trustedProxies({ httpAdapter }: HttpAdapterHost): unknown {
     ({ description }) => description === 'fastify.options',
   );
   const options = symbol && (instance as Record<symbol, { trustProxy?: unknown }>)[symbol];
-  return options?.trustProxy;
+  const trusted = options?.trustProxy;
+  // Since 5.12 Fastify believes no header because of a number of hops.
+  return typeof trusted === 'number' ? undefined : trusted;
 }
