@@ -16,6 +16,7 @@ import { RATE_LIMIT_MODULE_OPTIONS, RATE_LIMIT_REDIS } from './rate-limit.tokens
 import { RedisConnection } from './redis-connection.js';
 import { RequestLimiter } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
+import { SecretWatch } from './secret-watch.js';
 import { ServiceCharges } from './service-charges.js';
 import { DeniedCacheStore } from './stores/denied-cache.store.js';
 import { FailoverStore } from './stores/failover/failover.store.js';
@@ -64,6 +65,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   RequestLimiter,
   Transports,
   ProxyWatch,
+  SecretWatch,
   PhaseRunner,
   Edge,
   ServiceCharges,

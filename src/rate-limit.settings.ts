@@ -1,7 +1,6 @@
 import { monotonicClock, type Clock } from './clock.js';
 import { conflictingFamilies, type HeaderFamily } from './http/rate-limit-headers.js';
-import { checkIdentity } from './identity/check-identity.js';
-import type { IdentityOptions } from './identity/identity-options.js';
+import { checkIdentity, type CheckedIdentity } from './identity/check-identity.js';
 import { ipRanges } from './identity/ip-ranges.js';
 import {
   checkBoolean,
@@ -31,7 +30,7 @@ export class RateLimitSettings {
   readonly redis: unknown;
   readonly store: RateLimitStore | undefined;
   readonly prefix: string;
-  readonly identity: IdentityOptions;
+  readonly identity: CheckedIdentity;
   /** Kinds of identity besides addresses that are configured. */
   readonly identities: readonly string[];
   readonly tiers: readonly Tier[];
@@ -57,7 +56,14 @@ export class RateLimitSettings {
     this.redis = checkRedis(options.redis);
     this.store = checkStore(options);
     this.prefix = checkPrefix(options.prefix ?? 'rl');
-    this.identity = checkIdentity(options.identity ?? {}, 'identity');
+    this.resolverTimeoutMs = checkWhole(
+      options.resolverTimeoutMs ?? 1_000,
+      'resolverTimeoutMs',
+      1,
+      MAX_TIMEOUT_MS,
+    );
+    this.clock = checkClock(options.clock ?? monotonicClock);
+    this.identity = checkIdentity(options.identity ?? {}, 'identity', this);
     this.identities = [
       ...(this.identity.apiKey === undefined ? [] : ['api-key']),
       ...(this.identity.user === undefined ? [] : ['user']),
@@ -71,12 +77,6 @@ export class RateLimitSettings {
     this.instances = checkWhole(options.instances ?? 1, 'instances', 1, 1_000_000);
     this.timeoutMs = checkWhole(options.timeoutMs ?? 100, 'timeoutMs', 1, MAX_TIMEOUT_MS);
     this.deniedCache = checkDeniedCache(options.deniedCache ?? true);
-    this.resolverTimeoutMs = checkWhole(
-      options.resolverTimeoutMs ?? 1_000,
-      'resolverTimeoutMs',
-      1,
-      MAX_TIMEOUT_MS,
-    );
     this.headers = checkHeaders(options.headers ?? ['x-ratelimit']);
     this.resetHeader = checkOneOf(options.resetHeader ?? 'epoch', 'resetHeader', [
       'epoch',
@@ -88,7 +88,6 @@ export class RateLimitSettings {
     this.isExemptIp = exempt.ips;
     this.isExemptPath = exempt.paths;
     this.maxKeys = checkWhole(options.maxKeys ?? 1_000_000, 'maxKeys', 1, 2 ** 24);
-    this.clock = checkClock(options.clock ?? monotonicClock);
     this.enabled = checkBoolean(options.enabled ?? true, 'enabled');
   }
 

@@ -7,7 +7,8 @@ export const DEFAULT_IPV6_PREFIX = 56;
  * One text per client address, however the platform spells it: without port, brackets and zone id,
  * IPv4-mapped IPv6 (`::ffff:0:0/96`, decided by the bits) as IPv4, other IPv6 cut to `ipv6Prefix`
  * bits (32 to 128, default 56), because a single subscriber owns a whole such network.
- * Undefined for what is not an address. NAT64, 6to4 and Teredo addresses are plain IPv6.
+ * Undefined for what is not an address. 6to4 and Teredo addresses are plain IPv6, and so are those
+ * of NAT64 (`64:ff9b::/96`, RFC 6052) unless `nat64` says that they are the IPv4 address in them.
  *
  * @example
  * canonicalIp('192.0.2.1:50123', 56)            // '192.0.2.1'
@@ -18,17 +19,23 @@ export const DEFAULT_IPV6_PREFIX = 56;
 export function canonicalIp(
   value: unknown,
   ipv6Prefix: number = DEFAULT_IPV6_PREFIX,
+  { nat64 = false }: { nat64?: boolean } = {},
 ): string | undefined {
   if (typeof value !== 'string') return undefined;
   const address = parseIp(value);
   if (address === undefined || typeof address === 'string') return address;
-  if (isIpv4Mapped(address)) return embeddedIpv4(address);
+  if (isIpv4Mapped(address) || (nat64 && isNat64(address))) return embeddedIpv4(address);
   if (ipv6Prefix === 128) return ipv6Text(address);
   return `${ipv6Text(network(address, ipv6Prefix))}/${ipv6Prefix}`;
 }
 
 function isIpv4Mapped(groups: readonly number[]): boolean {
   return groups[5] === 0xffff && groups.findIndex((group) => group !== 0) === 5;
+}
+
+function isNat64(groups: readonly number[]): boolean {
+  const isZero = groups[2] === 0 && groups[3] === 0 && groups[4] === 0 && groups[5] === 0;
+  return groups[0] === 0x64 && groups[1] === 0xff9b && isZero;
 }
 
 function embeddedIpv4(groups: readonly number[]): string {

@@ -2,7 +2,7 @@
 export type ParsedIp = string | readonly number[];
 
 /** The longest spelling of an address with brackets, zone id and port has about 60 characters. */
-const MAX_LENGTH = 64;
+export const MAX_IP_LENGTH = 64;
 
 const DUAL_STACK = '::ffff:';
 
@@ -19,7 +19,7 @@ const ZONE_ID = /^[0-9a-z._~:%-]+$/i;
  * One pass over at most 64 characters.
  */
 export function parseIp(text: string): ParsedIp | undefined {
-  if (text.length > MAX_LENGTH) return undefined;
+  if (text.length > MAX_IP_LENGTH) return undefined;
   if (text.charCodeAt(0) === OPENING_BRACKET) return parseBracketed(text);
   const end = endOfIpv4(text, 0);
   if (end === undefined) return parseDualStack(text) ?? parseIpv6(text);

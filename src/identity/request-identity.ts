@@ -1,6 +1,7 @@
+import { asPromise } from './as-promise.js';
+import type { CheckedIdentity } from './check-identity.js';
+import { checkedId } from './checked-id.js';
 import type { Client } from './client.js';
-import type { IdentityOptions, VerifiedKey } from './identity-options.js';
-import { DEFAULT_IPV6_PREFIX, canonicalIp } from './ip-address.js';
 
 /** What a transport knows of the caller. */
 export interface Caller {
@@ -14,49 +15,48 @@ export interface Caller {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** One address for all callers that have none, such as those of a Unix socket. */
-const NO_ADDRESS = 'unknown';
-const DEFAULT_HEADER = 'x-api-key';
+/** One client for all callers that have no address, such as those of a Unix socket. */
+const NO_ADDRESS: Client = Object.freeze({ kind: 'ip', id: 'unknown' });
+
+type Holder = Client | null | undefined;
 
 /**
  * The identities of one request, each worked out when it is first asked for. A key is verified at
  * most once; the user is looked at again until there is one, because a later guard may set it.
- * Rejects when a resolver of the app throws or answers nonsense.
+ * Rejects, and never throws, when a function of the app throws or answers nonsense.
+ *
+ * What ends in `Now` answers without a promise where nobody has to be waited for.
  */
 export class RequestIdentity {
   private address?: Client;
   private resolved?: Client;
-  private key?: Promise<Client | null | undefined>;
+  private isKeyKnown = false;
+  private holder: Holder | Promise<Holder>;
 
   constructor(
     private readonly caller: Caller,
-    private readonly options: IdentityOptions,
+    private readonly identity: CheckedIdentity,
   ) {}
 
   ip(): Client {
-    const prefix = this.options.ip?.ipv6Prefix ?? DEFAULT_IPV6_PREFIX;
-    this.address ??= {
-      kind: 'ip',
-      id:
-        canonicalIp(this.caller.ip, prefix) ?? canonicalIp(this.caller.peer, prefix) ?? NO_ADDRESS,
-    };
+    const { addresses } = this.identity;
+    this.address ??=
+      addresses.clientAt(this.caller.ip) ?? addresses.clientAt(this.caller.peer) ?? NO_ADDRESS;
     return this.address;
   }
 
   /** The holder of the key; null when the key is nobody's, undefined when there is none. */
-  async apiKey(): Promise<Client | null | undefined> {
-    this.key ??= this.verifiedKey();
-    const holder = await this.key;
-    if (holder) this.resolved = holder;
-    return holder;
+  async apiKey(): Promise<Holder> {
+    return this.apiKeyNow();
   }
 
   async user(): Promise<Client | undefined> {
-    const id = await this.options.user?.(this.caller.request);
-    if (id === undefined || id === null) return undefined;
-    const user: Client = { kind: 'user', id: checkedId(id, 'user') };
-    if (this.resolved?.kind !== 'api-key') this.resolved = user;
-    return user;
+    return this.userNow();
+  }
+
+  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
+  async client(): Promise<Client> {
+    return this.clientNow();
   }
 
   /** The client as far as it was needed yet: looking at it costs no lookup of a key. */
@@ -64,44 +64,58 @@ export class RequestIdentity {
     return this.resolved ?? this.ip();
   }
 
-  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
-  async client(): Promise<Client> {
-    const holder = this.options.apiKey === undefined ? undefined : await this.apiKey();
-    if (holder === null) return this.ip();
-    return holder ?? (await this.user()) ?? this.ip();
+  apiKeyNow(): Holder | Promise<Holder> {
+    if (!this.isKeyKnown) {
+      this.isKeyKnown = true;
+      this.holder = this.findHolder();
+    }
+    return this.holder;
   }
 
-  private async verifiedKey(): Promise<Client | null | undefined> {
-    const { apiKey } = this.options;
-    if (apiKey === undefined) return undefined;
-    const { request, headers } = this.caller;
-    const header = (apiKey.header ?? DEFAULT_HEADER).toLowerCase();
-    const key = apiKey.from === undefined ? headers[header] : apiKey.from(request);
-    if (key === undefined || key === null || key === '') return undefined;
-    // An array or an object is a key that nobody can hold, not a key that is absent.
-    if (typeof key !== 'string') return null;
-    if (apiKey.verify === undefined) return { kind: 'api-key', id: key };
+  userNow(): Client | undefined | Promise<Client | undefined> {
     try {
-      const verified = await apiKey.verify(key, request);
-      return verified ? holderOf(verified) : null;
+      const id = this.identity.user?.(this.caller.request);
+      const asking = asPromise(id);
+      return asking === undefined ? this.userOf(id) : asking.then((found) => this.userOf(found));
     } catch (error) {
-      throw withoutKey(error, key);
+      return Promise.reject(error as Error);
     }
   }
-}
 
-function holderOf(verified: VerifiedKey): Client {
-  const id = checkedId(verified.id, 'identity.apiKey.verify');
-  return { ...verified, kind: 'api-key', id };
-}
+  clientNow(): Client | Promise<Client> {
+    const holder = this.apiKeyNow();
+    if (holder instanceof Promise) return holder.then((found) => this.clientBeside(found));
+    return this.clientBeside(holder);
+  }
 
-/** What is thrown here is logged, and a database's message may quote the key it looked for. */
-function withoutKey(error: unknown, key: string): Error {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new Error(reason.replaceAll(key, '<key>'));
-}
+  private findHolder(): Holder | Promise<Holder> {
+    try {
+      const { request, headers } = this.caller;
+      const holder = this.identity.apiKeys?.holderFor(request, headers);
+      if (!(holder instanceof Promise)) return this.found(holder);
+      return holder.then((found) => (this.holder = this.found(found)));
+    } catch (error) {
+      // Kept, so that a key that could not be verified is not one that was not sent.
+      return Promise.reject(error as Error);
+    }
+  }
 
-function checkedId(id: unknown, option: string): string {
-  if ((typeof id === 'string' && id !== '') || Number.isSafeInteger(id)) return String(id);
-  throw new TypeError(`${option} answered an id that is ${typeof id}, expected a non-empty string`);
+  private found(holder: Holder): Holder {
+    if (holder) this.resolved = holder;
+    return holder;
+  }
+
+  private userOf(id: unknown): Client | undefined {
+    if (id === undefined || id === null) return undefined;
+    const user: Client = { kind: 'user', id: checkedId(id, 'user') };
+    if (this.resolved?.kind !== 'api-key') this.resolved = user;
+    return user;
+  }
+
+  private clientBeside(holder: Holder): Client | Promise<Client> {
+    if (holder === null) return this.ip();
+    if (holder !== undefined) return holder;
+    const user = this.userNow();
+    return user instanceof Promise ? user.then((found) => found ?? this.ip()) : (user ?? this.ip());
+  }
 }

@@ -175,16 +175,48 @@ const rows: [unknown, string][] = [
   ],
   [{ identity: { ip: 56 } }, 'identity.ip: received 56, expected an object'],
   [
-    { identity: { secret: 'hunter2' } },
-    'identity.secret: received 7 characters, expected a string of 16 characters or more',
+    { identity: { ip: { nat64: '64:ff9b::/96' } } },
+    "identity.ip.nat64: received '64:ff9b::/96', expected true or false",
+  ],
+  [
+    { identity: { ip: { nat65: true } } },
+    "identity.ip: unknown option 'nat65'; did you mean 'nat64'?",
+  ],
+  [
+    { identity: { apiKey: { verify, cache: '5s' } } },
+    "identity.apiKey.cache: received '5s', expected true, false or an object",
+  ],
+  [
+    { identity: { apiKey: { verify, cache: { maxLife: '5s' } } } },
+    "identity.apiKey.cache: unknown option 'maxLife', expected one of maxAge, maxKeys",
+  ],
+  [
+    { identity: { apiKey: { verify, cache: { maxAge: 0 } } } },
+    `identity.apiKey.cache.maxAge: received 0, expected ${DURATION}`,
+  ],
+  [
+    { identity: { apiKey: { verify, cache: { maxAge: '2h' } } } },
+    "identity.apiKey.cache.maxAge: received '2h', expected at most 3600000 ms",
+  ],
+  [
+    { identity: { apiKey: { verify, cache: { maxKeys: 0 } } } },
+    'identity.apiKey.cache.maxKeys: received 0, expected a whole number from 1 to 1048576',
+  ],
+  [
+    { identity: { apiKey: { trusted: true, cache: true } } },
+    'identity.apiKey.cache: is given beside trusted, which verifies nothing',
+  ],
+  [
+    { identity: { apiKey: { verify: (_key: string, _request: unknown) => null, cache: {} } } },
+    'identity.apiKey.cache: is given beside a verify that takes the request, whose answer holds for that request alone; expected verify(key), or cache: false',
   ],
   [
     { identity: { secret: ['hunter2'] } },
-    'identity.secret: received object, expected a string of 16 characters or more',
+    'identity.secret: received object, expected a string of 16 bytes or more',
   ],
   [
     { identity: { secret: '' } },
-    'identity.secret: received 0 characters, expected a string of 16 characters or more',
+    'identity.secret: received an empty string, expected a string of 16 bytes or more',
   ],
   [{ identity: { logIdentity: 1 } }, 'identity.logIdentity: received 1, expected true or false'],
   // tiers
@@ -353,6 +385,16 @@ describe('options that work', () => {
     ['a denied cache of its own size', { deniedCache: { maxLife: '1m', maxKeys: 1 } }],
     ['a denied cache with a default', { deniedCache: { maxLife: null } }],
     ['the longest window', numbers({ window: '3650d' })],
+    ['a weak secret', { identity: { secret: 'hunter2' } }],
+    ['no cache of answers', { identity: { apiKey: { verify, cache: false } } }],
+    ['a cache of answers with defaults', { identity: { apiKey: { verify, cache: true } } }],
+    ['the longest cache of answers', { identity: { apiKey: { verify, cache: { maxAge: '1h' } } } }],
+    ['no cache beside trusted', { identity: { apiKey: { trusted: true, cache: false } } }],
+    [
+      'a verify that takes the request',
+      { identity: { apiKey: { verify: (_key: string, _request: unknown) => null } } },
+    ],
+    ['addresses of NAT64', { identity: { ip: { nat64: true } } }],
     ['a structured name', tier({ name: 'per "minute" \\ burst' })],
     ['-0 for a cost', tier({ cost: -0 })],
   ])('%s', async (_what, options) => {
