@@ -1,4 +1,4 @@
-import { followFailovers, type OwnedClient } from './connect.js';
+import type { OwnedClient } from './connect.js';
 import { clusterSettings, duplicateSettings, unsafeSettings } from './safe-settings.js';
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -7,7 +7,7 @@ type Settings = Readonly<Record<string, unknown>>;
 interface Configured {
   readonly isCluster?: boolean;
   readonly options: Settings;
-  duplicate?(...overrides: unknown[]): OwnedClient & Parameters<typeof followFailovers>[0];
+  duplicate?(...overrides: unknown[]): OwnedClient;
 }
 
 /**
@@ -26,11 +26,10 @@ export function safeDuplicate(client: object, timeoutMs: number): OwnedClient | 
   if (client.isCluster !== true) return client.duplicate(duplicateSettings(options, timeoutMs));
   const nodes = (options['redisOptions'] ?? {}) as Settings;
   // The first argument would name other nodes to start from.
-  const cluster = client.duplicate([], {
+  return client.duplicate([], {
     ...clusterSettings({}, timeoutMs),
     redisOptions: { ...nodes, ...duplicateSettings(nodes, timeoutMs) },
   });
-  return followFailovers(cluster);
 }
 
 /** Whether it can be asked for its status. */

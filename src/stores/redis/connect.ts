@@ -35,18 +35,7 @@ export async function connect(
   if (!('cluster' in source)) return new Redis(connectionSettings(source, timeoutMs));
   const nodes = checkNodes(source['cluster'], `${option}.cluster`);
   const given = (source['options'] ?? {}) as Readonly<Record<string, unknown>>;
-  return followFailovers(new Cluster(nodes, clusterSettings(given, timeoutMs)));
-}
-
-/** Without this a cluster finds new masters when it sends a failed command again, which ours never does. */
-export function followFailovers<T extends ClusterClient>(cluster: T): T {
-  cluster.on('node error', () => cluster.refreshSlotsCache());
-  return cluster;
-}
-
-interface ClusterClient {
-  on(event: 'node error', listener: () => void): unknown;
-  refreshSlotsCache(): void;
+  return new Cluster(nodes, clusterSettings(given, timeoutMs));
 }
 
 /** Resolves when the connection can be used, or after `timeoutMs`: then the app boots without it. */

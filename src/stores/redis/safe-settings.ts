@@ -35,6 +35,8 @@ export function clusterSettings(given: Settings, timeoutMs: number): Settings {
     clusterRetryStrategy: backoffMs,
     // A node that restarts keeps its slots, so no redirection would ever lead back to it.
     clusterNodeRetryStrategy: backoffMs,
+    // How it learns of a failover, since no command is sent again.
+    slotsRefreshInterval: 2_000,
     ...given,
     ...STRICT_CLUSTER,
     redisOptions: connectionSettings((given['redisOptions'] ?? {}) as Settings, timeoutMs),
