@@ -28,6 +28,13 @@ export type RedisSource =
 export interface RateLimitOptions {
   /** Where counters live. Absent: in this process. */
   redis?: RedisSource;
+  /**
+   * Whether a client given as `redis` is used itself even where its settings could charge twice or
+   * late, with a warning. Default false: then a connection like it is opened, and closed with the app.
+   */
+  reuseConnection?: boolean;
+  /** Whether the app refuses to start while Redis does not answer within 2 s. Default false. */
+  requireRedisAtBoot?: boolean;
   /** A store of your own, instead of `redis`. */
   store?: RateLimitStore;
   /** First part of every key, the same in every process that shares counters. Default `'rl'`. */

@@ -20,7 +20,7 @@ import type { Tier } from './tiers/tier.js';
 export const OPTION_NAMES = [
   ...['redis', 'store', 'prefix', 'identity', 'tiers', 'onStoreFailure', 'instances', 'timeoutMs'],
   ...['resolverTimeoutMs', 'headers', 'resetHeader', 'body', 'skip', 'exempt', 'maxKeys', 'clock'],
-  ...['deniedCache', 'enabled'],
+  ...['deniedCache', 'enabled', 'reuseConnection', 'requireRedisAtBoot'],
 ];
 const FAMILIES = ['x-ratelimit', 'draft-6', 'draft-7', 'draft-8'] as const;
 const MAX_TIMEOUT_MS = 60_000;
@@ -49,6 +49,8 @@ export class RateLimitSettings {
   readonly maxKeys: number;
   readonly clock: Clock;
   readonly enabled: boolean;
+  readonly reuseConnection: boolean;
+  readonly requireRedisAtBoot: boolean;
 
   /** Throws a RateLimitConfigurationError naming the first option that cannot work. */
   constructor(written: unknown) {
@@ -89,6 +91,11 @@ export class RateLimitSettings {
     this.isExemptPath = exempt.paths;
     this.maxKeys = checkWhole(options.maxKeys ?? 1_000_000, 'maxKeys', 1, 2 ** 24);
     this.enabled = checkBoolean(options.enabled ?? true, 'enabled');
+    this.reuseConnection = checkBoolean(options.reuseConnection ?? false, 'reuseConnection');
+    this.requireRedisAtBoot = checkBoolean(
+      options.requireRedisAtBoot ?? false,
+      'requireRedisAtBoot',
+    );
   }
 
   private checkTiers(written: unknown): Tier[] {

@@ -49,7 +49,8 @@ export class FaultProxy {
   private waiting: (() => void)[] = [];
 
   private constructor(
-    private readonly target: { readonly host: string; readonly port: number },
+    /** Where new connections lead: another one is what a changed DNS entry is to a client. */
+    public target: { readonly host: string; readonly port: number },
     readonly random: () => number,
   ) {
     this.listener = this.newListener();

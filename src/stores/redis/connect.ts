@@ -1,44 +1,30 @@
 import { RateLimitConfigurationError, mismatch } from '../../policies/configuration-error.js';
+import { clusterSettings, connectionSettings } from './safe-settings.js';
 
 /** What the module needs of a connection that it opened itself. */
 export interface OwnedClient {
+  readonly options: object;
+  /** `'ready'` when it can be used. */
+  readonly status: string;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'ready', listener: () => void): unknown;
   once(event: 'ready', listener: () => void): unknown;
   off(event: 'ready', listener: () => void): unknown;
   disconnect(): void;
 }
 
 /**
- * Nothing may wait in a queue, be sent again or be retried behind our back: a late charge is a
- * wrong charge. (`autoResendUnfulfilledCommands: false` alone would leave promises pending for
- * ever; `maxRetriesPerRequest: 0` settles them.)
+ * Opens a dedicated ioredis connection for a URL, connection options or a cluster, named `option`
+ * in errors. What has had no answer for five `timeoutMs`, and half a second, is opened anew.
  */
-const STRICT = {
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  // Decisions travel in batches already; pipelining would only hold each back for a turn.
-  enableAutoPipelining: false,
-} as const;
-
-/** What an app may set otherwise. */
-const DEFAULTS = {
-  connectTimeout: 2_000,
-  // How long a closed connection may keep the process alive.
-  disconnectTimeout: 100,
-  retryStrategy: backoffMs,
-} as const;
-
-/** Full jitter up to a cap of 2 s, so that many processes do not come back at once. */
-function backoffMs(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(2_000, 50 * 2 ** Math.min(attempt, 6)));
-}
-
-/** Opens a dedicated ioredis connection for a URL, connection options or a cluster. */
-export async function connect(source: unknown, option: string): Promise<OwnedClient> {
+export async function connect(
+  source: unknown,
+  option: string,
+  timeoutMs: number,
+): Promise<OwnedClient> {
   const { Redis, Cluster } = await loadIoredis(option);
   if (typeof source === 'string') {
-    return new Redis(checkUrl(source, option), { ...DEFAULTS, ...STRICT });
+    return new Redis(checkUrl(source, option), connectionSettings({}, timeoutMs));
   }
   if (!isPlainObject(source)) {
     throw new RateLimitConfigurationError(
@@ -46,28 +32,18 @@ export async function connect(source: unknown, option: string): Promise<OwnedCli
       mismatch(source, 'a Redis URL, connection options, a cluster or a client'),
     );
   }
-  if ('cluster' in source) {
-    if (!Array.isArray(source['cluster']) || source['cluster'].length === 0) {
-      const expected = 'an array of one node or more';
-      throw new RateLimitConfigurationError(
-        `${option}.cluster`,
-        mismatch(source['cluster'], expected),
-      );
-    }
-    const { cluster, options } = source as { cluster: []; options?: { redisOptions?: object } };
-    return new Cluster(cluster, {
-      clusterRetryStrategy: backoffMs,
-      ...options,
-      enableOfflineQueue: false,
-      enableAutoPipelining: false,
-      redisOptions: { ...DEFAULTS, ...options?.redisOptions, ...STRICT },
-    });
-  }
-  return new Redis({ ...DEFAULTS, ...source, ...STRICT });
+  if (!('cluster' in source)) return new Redis(connectionSettings(source, timeoutMs));
+  const nodes = checkNodes(source['cluster'], `${option}.cluster`);
+  const given = (source['options'] ?? {}) as Readonly<Record<string, unknown>>;
+  return new Cluster(nodes, clusterSettings(given, timeoutMs));
 }
 
 /** Resolves when the connection can be used, or after `timeoutMs`: then the app boots without it. */
-export function untilReady(client: OwnedClient, timeoutMs: number): Promise<boolean> {
+export function untilReady(
+  client: Pick<OwnedClient, 'status' | 'once' | 'off'>,
+  timeoutMs: number,
+): Promise<boolean> {
+  if (client.status === 'ready') return Promise.resolve(true);
   return new Promise((resolve) => {
     const onReady = (): void => settle(true);
     const timer = setTimeout(() => settle(false), timeoutMs);
@@ -93,6 +69,11 @@ async function loadIoredis(
       { cause: error },
     );
   }
+}
+
+function checkNodes(nodes: unknown, option: string): [] {
+  if (Array.isArray(nodes) && nodes.length > 0) return nodes as [];
+  throw new RateLimitConfigurationError(option, mismatch(nodes, 'an array of one node or more'));
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

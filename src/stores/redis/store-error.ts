@@ -62,7 +62,7 @@ const REPLIES: Readonly<Record<string, StoreErrorKind>> = {
 const MESSAGES: readonly (readonly [pattern: RegExp, kind: StoreErrorKind])[] = [
   [/^ERR max number of clients/, 'unavailable'],
   [/^Too many Cluster redirections/, 'unavailable'],
-  [/^ERR (unknown command|unknown subcommand)/, 'misconfigured'],
+  [/^ERR (unknown command|unknown subcommand|Unknown Redis command)/, 'misconfigured'],
   // Redis 7.0 says so of a command that the ACL denies to a script.
   [/^ERR The user executing the script can't/, 'misconfigured'],
   [/^ERR (invalid password|AUTH |Client sent AUTH|DB index|SELECT is not)/, 'misconfigured'],
@@ -72,7 +72,8 @@ const MESSAGES: readonly (readonly [pattern: RegExp, kind: StoreErrorKind])[] = 
   [/^ERR (value is not|increment or decrement|hash value is not)/, 'poisoned-key'],
   // Whatever else Redis refuses, and replies that cannot be read as decisions.
   [/^[A-Z]{3,} |^the (script|store) (replied|answered|refused)/, 'bug'],
-  // ioredis, iovalkey
+  [/^not connected to Redis/, 'not-sent'],
+  // ioredis, iovalkey. `Connection is closed.` is said of commands under way too, so it is no proof.
   [/^(Stream|Cluster) isn't (writeable|ready)/, 'not-sent'],
   [/^(None of startup nodes|Failed to refresh slots|Cluster is disconnect)/, 'not-sent'],
   [/^(All sentinels are unreachable|Node is disconnected)/, 'not-sent'],
@@ -124,7 +125,10 @@ export function classifyStoreError(error: unknown): StoreErrorKind {
  * `ERR Error running script (call to f_…): @user_script:12: -OOM …`.
  */
 function replyOf(message: string): string {
-  return /^ERR Error running script.*?@user_script: ?\d+: -?(.*)$/s.exec(message)?.[1] ?? message;
+  return (
+    /^ERR Error running script.*?@user_script: ?\d+: -?([A-Z]{3,} .*)$/s.exec(message)?.[1] ??
+    message
+  );
 }
 
 /**
