@@ -2,6 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
+import { corsFirst, type Middleware, type Next } from './cors-first.js';
 import { holdBack } from './hold-back.js';
 import type { HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
@@ -21,13 +22,17 @@ import {
 } from './transports/http.transport.js';
 import { visitOf } from './visit.js';
 
-/** What a platform does with a request that goes on, or that fails. */
-type Next = (error?: unknown) => void;
+/** Node's own, with the address that Express or Fastify worked out. */
+type EdgeRequest = IncomingMessage & Pick<HttpRequest, 'ip' | 'originalUrl'>;
 
 interface FastifyLike {
   addHook(
     name: 'onRequest',
-    hook: (request: HttpRequest, reply: { raw: ServerResponse; hijack(): void }) => Promise<void>,
+    hook: (
+      request: { readonly raw: IncomingMessage; readonly ip: string },
+      reply: { readonly raw: ServerResponse },
+      next: Next,
+    ) => void,
   ): void;
 }
 
@@ -60,26 +65,33 @@ export class Edge implements OnModuleDestroy {
   /** A worker or a microservice has no adapter, and no requests that come through an edge. */
   private mount({ httpAdapter }: HttpAdapterHost): void {
     if (!httpAdapter) return;
-    if (httpAdapter.getType() === 'fastify') {
-      const instance: FastifyLike = httpAdapter.getInstance();
-      instance.addHook('onRequest', async (request, reply) => {
-        // Answered on the raw response: nothing of the app sees the request any more.
-        if (await this.isRefused(request, reply.raw)) reply.hijack();
-      });
-      return;
-    }
-    httpAdapter.use((request: IncomingMessage, response: ServerResponse, next: Next) => {
-      this.isRefused(request as HttpRequest, response).then((isRefused) => {
+    const decide: Middleware = (request, response, next) => {
+      this.isRefused(request, response).then((isRefused) => {
         if (!isRefused) next();
       }, next);
-    });
+    };
+    if (httpAdapter.getType() !== 'fastify') {
+      httpAdapter.use(corsFirst(httpAdapter));
+      httpAdapter.use(decide);
+      return;
+    }
+    try {
+      // Ahead of the app's middleware, which a hook of ours would come after.
+      httpAdapter.use(decide);
+    } catch {
+      // The app does without middleware (`skipMiddie`), so a hook is ahead of everything.
+      const instance: FastifyLike = httpAdapter.getInstance();
+      instance.addHook('onRequest', ({ raw, ip }, reply, next) => {
+        decide(Object.assign(raw, { ip }), reply.raw, next);
+      });
+    }
   }
 
   /**
    * Decides, writes the headers, and on a refusal the whole answer. Of a caller that has gone while
    * it was held nobody is to see more, so that counts as refused.
    */
-  private async isRefused(request: HttpRequest, response: ServerResponse): Promise<boolean> {
+  private async isRefused(request: EdgeRequest, response: ServerResponse): Promise<boolean> {
     const caller = httpCaller(request);
     this.proxies.look(caller);
     if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
@@ -97,8 +109,7 @@ export class Edge implements OnModuleDestroy {
     setHeaders(response, retryHeaders(refusal.retryAfterMs));
     setHeaders(response, [['Content-Type', 'application/json'], ...refusalHeaders(body)]);
     response.statusCode = refusal.status;
-    // The body was not read, so the connection cannot carry another request.
-    response.setHeader('Connection', 'close');
+    if (hasBody(request)) response.setHeader('Connection', 'close');
     // Text becomes what Nest's own filter makes of it.
     const { status: statusCode } = refusal;
     response.end(JSON.stringify(typeof body === 'string' ? { statusCode, message: body } : body));
@@ -109,4 +120,13 @@ export class Edge implements OnModuleDestroy {
 function setHeaders(response: ServerResponse, headers: readonly HttpHeader[]): void {
   if (response.headersSent) return;
   for (const [name, value] of headers) response.setHeader(name, value);
+}
+
+/**
+ * Whether a body is still to come, which nobody reads: the connection cannot carry another request.
+ * A stream of HTTP/2 ends alone, and Node warns of a header that HTTP/2 has not.
+ */
+function hasBody({ headers, httpVersionMajor }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+  return httpVersionMajor === 1 && (length !== '0' || encoding !== undefined);
 }
