@@ -21,9 +21,8 @@ export function corsFirst(adapter: CorsAdapter): Middleware {
   const place: CorsAdapter = Object.create(adapter, {
     use: { value: (middleware: Middleware) => mounted.push(middleware) },
   });
-  const { enableCors } = adapter;
   // An adapter that mounts CORS by other means than `use` mounts it where it always did.
-  adapter.enableCors = (...options) => enableCors.apply(place, options);
+  adapter.enableCors = adapter.enableCors.bind(place);
   return (request, response, next) => inTurn(mounted, request, response, next);
 }
 

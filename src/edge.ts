@@ -2,7 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
-import { corsFirst, type Middleware, type Next } from './cors-first.js';
+import { mountEdge, type EdgeDecision } from './edge-mount.js';
 import { holdBack } from './hold-back.js';
 import type { HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
@@ -12,29 +12,8 @@ import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter } from './request-limiter.js';
 import type { Tier } from './tiers/tier.js';
-import {
-  httpCaller,
-  httpCarrier,
-  httpPath,
-  onClose,
-  refusalHeaders,
-  type HttpRequest,
-} from './transports/http.transport.js';
+import { httpCarrier, httpPath, onClose, refusalHeaders } from './transports/http.transport.js';
 import { visitOf } from './visit.js';
-
-/** Node's own, with the address that Express or Fastify worked out. */
-type EdgeRequest = IncomingMessage & Pick<HttpRequest, 'ip' | 'originalUrl'>;
-
-interface FastifyLike {
-  addHook(
-    name: 'onRequest',
-    hook: (
-      request: { readonly raw: IncomingMessage; readonly ip: string },
-      reply: { readonly raw: ServerResponse },
-      next: Next,
-    ) => void,
-  ): void;
-}
 
 /**
  * Decides the `edge` tiers before body parsing and routing, so that a refused body is not read and
@@ -65,34 +44,16 @@ export class Edge implements OnModuleDestroy {
   /** A worker or a microservice has no adapter, and no requests that come through an edge. */
   private mount({ httpAdapter }: HttpAdapterHost): void {
     if (!httpAdapter) return;
-    const decide: Middleware = (request, response, next) => {
-      this.isRefused(request, response).then((isRefused) => {
-        if (!isRefused) next();
-      }, next);
-    };
-    if (httpAdapter.getType() !== 'fastify') {
-      httpAdapter.use(corsFirst(httpAdapter));
-      httpAdapter.use(decide);
-      return;
-    }
-    try {
-      // Ahead of the app's middleware, which a hook of ours would come after.
-      httpAdapter.use(decide);
-    } catch {
-      // The app does without middleware (`skipMiddie`), so a hook is ahead of everything.
-      const instance: FastifyLike = httpAdapter.getInstance();
-      instance.addHook('onRequest', ({ raw, ip }, reply, next) => {
-        decide(Object.assign(raw, { ip }), reply.raw, next);
-      });
-    }
+    mountEdge(httpAdapter, (...asked) => this.isRefused(...asked));
   }
 
   /**
    * Decides, writes the headers, and on a refusal the whole answer. Of a caller that has gone while
    * it was held nobody is to see more, so that counts as refused.
    */
-  private async isRefused(request: EdgeRequest, response: ServerResponse): Promise<boolean> {
-    const caller = httpCaller(request);
+  private async isRefused(
+    ...[caller, request, response]: Parameters<EdgeDecision>
+  ): Promise<boolean> {
     this.proxies.look(caller);
     if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
     const visit = visitOf(
@@ -109,7 +70,7 @@ export class Edge implements OnModuleDestroy {
     setHeaders(response, retryHeaders(refusal.retryAfterMs));
     setHeaders(response, [['Content-Type', 'application/json'], ...refusalHeaders(body)]);
     response.statusCode = refusal.status;
-    if (hasBody(request)) response.setHeader('Connection', 'close');
+    if (hasBody(response.req)) response.setHeader('Connection', 'close');
     // Text becomes what Nest's own filter makes of it.
     const { status: statusCode } = refusal;
     response.end(JSON.stringify(typeof body === 'string' ? { statusCode, message: body } : body));

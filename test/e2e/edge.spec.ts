@@ -6,10 +6,11 @@ import {
   Get,
   Module,
   Post,
+  type ExecutionContext,
   type MiddlewareConsumer,
   type NestApplicationOptions,
 } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RateLimitModule, type TierOptions } from '../../src/index.js';
@@ -57,9 +58,11 @@ interface Created {
 
 /** An app as `NestFactory` makes it, which readies the platform before any provider is made. */
 async function created(name: string, { tiers, options, adapter, main }: Created) {
+  const identity = { user: (request: { user?: string }) => request.user };
   @Module({
-    imports: [RateLimitModule.forRoot({ clock: new ManualClock(START_MS), tiers })],
+    imports: [RateLimitModule.forRoot({ clock: new ManualClock(START_MS), tiers, identity })],
     controllers: [Uploads],
+    providers: [{ provide: APP_GUARD, useValue: { canActivate: authenticate } }],
   })
   class AppModule {
     configure(consumer: MiddlewareConsumer) {
@@ -79,6 +82,15 @@ async function created(name: string, { tiers, options, adapter, main }: Created)
   return { app, port, ask };
 }
 
+/** Puts a user on the platform's request, as an auth guard does. */
+function authenticate(context: ExecutionContext): boolean {
+  const request = context
+    .switchToHttp()
+    .getRequest<{ headers: Record<string, string>; user?: string }>();
+  request.user = request.headers['x-user'];
+  return true;
+}
+
 function passing(name: string) {
   return (_request: unknown, _response: unknown, next: () => void) => {
     ran.push(name);
@@ -95,7 +107,7 @@ interface Exchange {
 
 async function upload(
   { app, port }: { readonly app: NestExpressApplication; readonly port: number },
-  head: string,
+  start: string,
   bodyBytes: number,
 ): Promise<Exchange> {
   let taker: Socket | undefined;
@@ -106,7 +118,7 @@ async function upload(
   client.setEncoding('latin1').on('data', (text) => (answer += String(text)));
   // Its pipe breaks when the server closes on it.
   client.on('error', () => undefined);
-  client.write(head);
+  client.write(start);
   const closed = new Promise((resolve) => client.on('close', resolve));
   const more = (): void => {
     while (sent < bodyBytes && !client.destroyed) {
@@ -120,7 +132,7 @@ async function upload(
   return { answer, sent, taken: taker!.bytesRead };
 }
 
-const post = (...headers: string[]) =>
+const head = (...headers: string[]) =>
   ['POST /save HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers, '', ''].join(
     '\r\n',
   );
@@ -135,13 +147,13 @@ describe.each(platforms)('the edge on $name', ({ name, start }) => {
   describe('a body', () => {
     it.each([
       ['of a known length', [`Content-Length: ${BODY_BYTES}`], BODY_BYTES],
-      ['in chunks', ['Transfer-Encoding: chunked', '', `${BODY_BYTES.toString(16)}`], BODY_BYTES],
+      ['in chunks', ['Transfer-Encoding: chunked', '', BODY_BYTES.toString(16)], BODY_BYTES],
       ['that is not sent', [`Content-Length: ${BODY_BYTES}`], 0],
     ])('%s, of 10 MB, is not read of a refused client', async (_how, headers, bytes) => {
       const running = await created(name, { tiers: [front(1)] });
       await running.ask('/find');
 
-      const { answer, sent, taken } = await upload(running, post(...headers), bytes);
+      const { answer, sent, taken } = await upload(running, head(...headers), bytes);
 
       expect(answer).toMatch(/^HTTP\/1\.1 429 /);
       expect(answer).toMatch(/\r\nconnection: close\r\n/i);
@@ -292,6 +304,17 @@ describe.each(platforms)('the edge on $name', ({ name, start }) => {
       }
       expect((await skipped.ask('/find')).status).toBe(200);
     });
+  });
+
+  it('does not keep later phases from knowing the user', async () => {
+    const { ask } = await created(name, {
+      tiers: [front(9), { name: 'plan', by: 'user', policy: 'fixed-window:1/1m' }],
+    });
+    const as = (user: string) => ask('/find', { headers: { 'x-user': user } });
+    await as('ann');
+
+    expect((await as('ben')).status).toBe(200);
+    expect((await as('ann')).status).toBe(429);
   });
 
   it("gives resolvers the request with the client's address", async () => {
