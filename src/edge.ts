@@ -2,6 +2,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
+import { mountEdge, type EdgeDecision } from './edge-mount.js';
 import { holdBack } from './hold-back.js';
 import type { HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
@@ -11,25 +12,8 @@ import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter } from './request-limiter.js';
 import type { Tier } from './tiers/tier.js';
-import {
-  httpCaller,
-  httpCarrier,
-  httpPath,
-  onClose,
-  refusalHeaders,
-  type HttpRequest,
-} from './transports/http.transport.js';
+import { httpCarrier, httpPath, onClose, refusalHeaders } from './transports/http.transport.js';
 import { visitOf } from './visit.js';
-
-/** What a platform does with a request that goes on, or that fails. */
-type Next = (error?: unknown) => void;
-
-interface FastifyLike {
-  addHook(
-    name: 'onRequest',
-    hook: (request: HttpRequest, reply: { raw: ServerResponse; hijack(): void }) => Promise<void>,
-  ): void;
-}
 
 /**
  * Decides the `edge` tiers before body parsing and routing, so that a refused body is not read and
@@ -60,27 +44,16 @@ export class Edge implements OnModuleDestroy {
   /** A worker or a microservice has no adapter, and no requests that come through an edge. */
   private mount({ httpAdapter }: HttpAdapterHost): void {
     if (!httpAdapter) return;
-    if (httpAdapter.getType() === 'fastify') {
-      const instance: FastifyLike = httpAdapter.getInstance();
-      instance.addHook('onRequest', async (request, reply) => {
-        // Answered on the raw response: nothing of the app sees the request any more.
-        if (await this.isRefused(request, reply.raw)) reply.hijack();
-      });
-      return;
-    }
-    httpAdapter.use((request: IncomingMessage, response: ServerResponse, next: Next) => {
-      this.isRefused(request as HttpRequest, response).then((isRefused) => {
-        if (!isRefused) next();
-      }, next);
-    });
+    mountEdge(httpAdapter, (...asked) => this.isRefused(...asked));
   }
 
   /**
    * Decides, writes the headers, and on a refusal the whole answer. Of a caller that has gone while
    * it was held nobody is to see more, so that counts as refused.
    */
-  private async isRefused(request: HttpRequest, response: ServerResponse): Promise<boolean> {
-    const caller = httpCaller(request);
+  private async isRefused(
+    ...[caller, request, response]: Parameters<EdgeDecision>
+  ): Promise<boolean> {
     this.proxies.look(caller);
     if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
     const visit = visitOf(
@@ -97,8 +70,7 @@ export class Edge implements OnModuleDestroy {
     setHeaders(response, retryHeaders(refusal.retryAfterMs));
     setHeaders(response, [['Content-Type', 'application/json'], ...refusalHeaders(body)]);
     response.statusCode = refusal.status;
-    // The body was not read, so the connection cannot carry another request.
-    response.setHeader('Connection', 'close');
+    if (hasBody(response.req)) response.setHeader('Connection', 'close');
     // Text becomes what Nest's own filter makes of it.
     const { status: statusCode } = refusal;
     response.end(JSON.stringify(typeof body === 'string' ? { statusCode, message: body } : body));
@@ -109,4 +81,13 @@ export class Edge implements OnModuleDestroy {
 function setHeaders(response: ServerResponse, headers: readonly HttpHeader[]): void {
   if (response.headersSent) return;
   for (const [name, value] of headers) response.setHeader(name, value);
+}
+
+/**
+ * Whether a body is still to come, which nobody reads: the connection cannot carry another request.
+ * A stream of HTTP/2 ends alone, and Node warns of a header that HTTP/2 has not.
+ */
+function hasBody({ headers, httpVersionMajor }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+  return httpVersionMajor === 1 && (length !== '0' || encoding !== undefined);
 }

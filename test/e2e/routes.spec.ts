@@ -1,4 +1,5 @@
 import {
+  All,
   Controller,
   Get,
   Head,
@@ -6,10 +7,13 @@ import {
   Module,
   Post,
   UseGuards,
+  VERSION_NEUTRAL,
+  Version,
   VersioningType,
   type DynamicModule,
   type ModuleMetadata,
   type Type,
+  type VersioningOptions,
 } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
 import {
@@ -106,23 +110,48 @@ class Spelled {
   @Get(['one', 'other']) @RateLimit(perMinute(1)) both() {}
   @Head('head') @RateLimit(perMinute(1)) head() {}
   @Get('items/:id') @RateLimit(perMinute(1)) item() {}
+  @Get('files/*') @RateLimit(perMinute(1)) file() {}
+  @All('any') @RateLimit(perMinute(1)) any() {}
 }
 
 @Controller({ path: 'versioned', version: '1' })
+@RateLimit(perMinute(1))
 class VersionOne {
+  @Get() find() {}
+  @Get() @Version('2') findTwo() {}
+  @Get() @Version(['3', '4']) findLater() {}
+}
+
+@Controller({ path: 'neutral', version: VERSION_NEUTRAL })
+class AllVersions {
   @Get() @RateLimit(perMinute(1)) find() {}
 }
 
-@Controller({ path: 'versioned', version: '2' })
-class VersionTwo {
+@Controller({ path: 'north', host: ':tenant.north.example' })
+class North {
   @Get() @RateLimit(perMinute(1)) find() {}
 }
+
+@Controller({ path: 'south', host: 'south.example' })
+class South {
+  @Get() @RateLimit(perMinute(1)) find() {}
+}
+
+class Base {
+  @Get('list') @RateLimit(perMinute(1)) list() {}
+}
+
+@Controller('cats')
+class Cats extends Base {}
+
+@Controller('dogs')
+class Dogs extends Base {}
 
 const rootTiers: RateLimitOptions['tiers'] = [
   { name: 'root', policy: perMinute(3), by: ({ request }) => String(request.headers['x-who']) },
 ];
 
-describe.each(platforms)('on $name', ({ start }) => {
+describe.each(platforms)('on $name', ({ name, start }) => {
   describe('decorators', () => {
     // [fact, path, admitted of 5]; the tier of forRoot lets 3 pass
     it.each([
@@ -239,14 +268,107 @@ describe.each(platforms)('on $name', ({ start }) => {
       expect(await admitted('/south/same', 2)).toBe(1);
     });
 
-    it('tells versions of one path apart', async () => {
+    const versionings: [string, VersioningOptions, (version: string) => [string, object]][] = [
+      ['URI', { type: VersioningType.URI }, (version) => [`/v${version}`, {}]],
+      [
+        'header',
+        { type: VersioningType.HEADER, header: 'x-version' },
+        (version) => ['', { 'x-version': version }],
+      ],
+      [
+        'media type',
+        { type: VersioningType.MEDIA_TYPE, key: 'v=' },
+        (version) => ['', { accept: `application/json;v=${version}` }],
+      ],
+    ];
+
+    it.each(versionings)('tells versions by %s of one path apart', async (_by, options, say) => {
       const { admitted } = await start({
-        controllers: [VersionOne, VersionTwo],
-        prepare: (app) => app.enableVersioning({ type: VersioningType.URI }),
+        controllers: [VersionOne],
+        prepare: (app) => app.enableVersioning(options),
+      });
+      const ofVersion = (version: string, times: number) => {
+        const [prefix, headers] = say(version);
+        return admitted(`${prefix}/versioned`, times, { headers: { ...headers } });
+      };
+
+      expect(await ofVersion('1', 2)).toBe(1);
+      expect(await ofVersion('2', 2)).toBe(1);
+      // Two versions of one handler
+      expect(await ofVersion('3', 1)).toBe(1);
+      expect(await ofVersion('4', 2)).toBe(0);
+    });
+
+    it.each(versionings.slice(1))(
+      'counts a handler of all versions once, whichever %s asks for it',
+      async (_by, options, say) => {
+        const { admitted } = await start({
+          controllers: [AllVersions],
+          prepare: (app) => app.enableVersioning(options),
+        });
+        const [, headers] = say('7');
+
+        expect(await admitted('/neutral', 1)).toBe(1);
+        expect(await admitted('/neutral', 2, { headers: { ...headers } })).toBe(0);
+      },
+    );
+
+    it('counts a host-scoped route over all its hosts, in whatever spelling', async () => {
+      const { ask, admitted } = await start({ controllers: [North, South] });
+      const at = (host: string) => ({ headers: { host } });
+
+      expect((await ask('/north', at('a.north.example'))).status).toBe(200);
+      for (const host of ['b.north.example', 'A.NORTH.EXAMPLE', 'a.north.example:8080']) {
+        expect((await ask('/north', at(host))).status).toBe(429);
+      }
+      expect((await ask('/north', at('south.example'))).status).toBe(404);
+      expect(await admitted('/south', 2, at('south.example'))).toBe(1);
+    });
+
+    it('tells one path of two hosts apart', async () => {
+      @Controller({ path: 'north', host: 'south.example' })
+      class AlsoNorth {
+        @Get() @RateLimit(perMinute(1)) find() {}
+      }
+      const starting = start({ controllers: [North, AlsoNorth] });
+      if (name === 'fastify') {
+        // Nest gives Fastify no hosts to tell routes by.
+        await expect(starting).rejects.toThrow(/already declared/);
+        return;
+      }
+      const { admitted } = await starting;
+
+      expect(await admitted('/north', 2, { headers: { host: 'a.north.example' } })).toBe(1);
+      expect(await admitted('/north', 2, { headers: { host: 'south.example' } })).toBe(1);
+    });
+
+    it('tells the routes that two controllers inherit apart', async () => {
+      const { admitted } = await start({ controllers: [Cats, Dogs] });
+
+      expect(await admitted('/cats/list', 2)).toBe(1);
+      expect(await admitted('/dogs/list', 2)).toBe(1);
+    });
+
+    it('is below a global prefix what it is without', async () => {
+      const { admitted } = await start({
+        controllers: [Spelled, Cats],
+        prepare: (app) => app.setGlobalPrefix('api', { exclude: ['cats/list'] }),
       });
 
-      expect(await admitted('/v1/versioned', 2)).toBe(1);
-      expect(await admitted('/v2/versioned', 2)).toBe(1);
+      expect(await admitted('/api/spelled/path', 2)).toBe(1);
+      expect(await admitted('/api/spelled/path/', 2)).toBe(0);
+      expect(await admitted('/cats/list', 2)).toBe(1);
+    });
+
+    it('is one for a wildcard, and one for all methods', async () => {
+      const { admitted } = await start({ controllers: [Spelled] });
+
+      expect(await admitted('/spelled/files/a', 1)).toBe(1);
+      expect(await admitted('/spelled/files/b/c', 2)).toBe(0);
+      expect(await admitted('/spelled/any', 1)).toBe(1);
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+        expect(await admitted('/spelled/any', 1, { method })).toBe(0);
+      }
     });
 
     it('tells the methods of one path apart', async () => {
@@ -263,7 +385,13 @@ describe.each(platforms)('on $name', ({ start }) => {
       ['a trailing slash', '/spelled/path/', 'GET', {}],
       ['upper case', '/SPELLED/Path', 'GET', {}],
       ['an encoded letter', '/spelled/%70ath', 'GET', {}],
+      ['an encoded slash', '/spelled%2Fpath', 'GET', {}],
       ['a double slash', '//spelled/path', 'GET', {}],
+      ['a double slash within', '/spelled//path', 'GET', {}],
+      ['a dot segment', '/spelled/./path', 'GET', {}],
+      ['a parameter of the path', '/spelled/path;a=1', 'GET', {}],
+      ['a fragment', '/spelled/path#a', 'GET', {}],
+      ['an absolute URL', 'http://other.example/spelled/path', 'GET', {}],
       ['a method override', '/spelled/path', 'GET', { 'x-http-method-override': 'POST' }],
     ])('counts %s with the route it reaches (SEC-29)', async (_spelling, path, method, more) => {
       const { ask } = await start({ controllers: [Spelled] });
