@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
@@ -19,6 +19,8 @@ import {
   refusalHeaders,
   type HttpRequest,
 } from './transports/http.transport.js';
+import { PlatformAddress } from './transports/platform-address.js';
+import { guardUpgrades } from './transports/upgrades.js';
 import { visitOf } from './visit.js';
 
 /** What a platform does with a request that goes on, or that fails. */
@@ -36,12 +38,12 @@ interface FastifyLike {
  * unknown routes count. Mounts itself, on Express and on Fastify, when the app's adapter is known.
  */
 @Injectable()
-export class Edge implements OnModuleDestroy {
+export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly tiers: readonly Tier[];
   private readonly subscription: Subscription | undefined;
 
   constructor(
-    host: HttpAdapterHost,
+    private readonly host: HttpAdapterHost,
     private readonly settings: RateLimitSettings,
     private readonly limiter: RequestLimiter,
     private readonly runner: PhaseRunner,
@@ -51,6 +53,16 @@ export class Edge implements OnModuleDestroy {
     if (!settings.enabled || this.tiers.length === 0) return;
     // Fires as soon as the app has an adapter, which is before it has body parsers.
     this.subscription = host.init$.subscribe(() => this.mount(host));
+  }
+
+  /** Upgrades, which open connections, reach no middleware. */
+  onApplicationBootstrap(): void {
+    if (this.subscription === undefined) return;
+    const address = new PlatformAddress(this.host);
+    guardUpgrades(this.host.httpAdapter?.getHttpServer?.(), (request, response) => {
+      const caller = httpCaller(request as HttpRequest);
+      return this.isRefused(request, response, { ...caller, ip: address.of(caller) });
+    });
   }
 
   onModuleDestroy(): void {
@@ -79,8 +91,11 @@ export class Edge implements OnModuleDestroy {
    * Decides, writes the headers, and on a refusal the whole answer. Of a caller that has gone while
    * it was held nobody is to see more, so that counts as refused.
    */
-  private async isRefused(request: HttpRequest, response: ServerResponse): Promise<boolean> {
-    const caller = httpCaller(request);
+  private async isRefused(
+    request: HttpRequest,
+    response: ServerResponse,
+    caller = httpCaller(request),
+  ): Promise<boolean> {
     this.proxies.look(caller);
     if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
     const visit = visitOf(
