@@ -60,7 +60,7 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.subscription === undefined) return;
     const address = new PlatformAddress(this.host);
     guardUpgrades(this.host.httpAdapter?.getHttpServer?.(), (request, response) => {
-      const caller = httpCaller(request as HttpRequest);
+      const caller = httpCaller(request);
       return this.isRefused(request, response, { ...caller, ip: address.of(caller) });
     });
   }

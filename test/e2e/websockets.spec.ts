@@ -235,6 +235,43 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
     });
   });
 
+  it('has no headers to set and no TypeError in any phase (user report 43, SEC-34)', async () => {
+    const { connect } = await serve({
+      headers: ['x-ratelimit', 'draft-8'],
+      tiers: [
+        { name: 'front', policy: perMinute(9), phase: 'edge' },
+        { name: 'late', policy: perMinute(1), phase: 'handler' },
+      ],
+    });
+    const { send } = await connect();
+
+    expect(await send('say', {})).toEqual({ event: 'said', data: [0] });
+    expect(await send('say', {})).toMatchObject({
+      event: 'exception',
+      data: { code: 'RATE_LIMITED', 'violated-policies': ['late'] },
+    });
+  });
+
+  it('says so when it fails closed', async () => {
+    const { connect } = await serve({
+      tiers: [{ ...plan(1)[0]!, cost: () => NaN, onStoreFailure: 'closed' }],
+    });
+
+    expect(await (await connect()).send('say', {})).toMatchObject({
+      event: 'exception',
+      data: { code: 'RATE_LIMIT_UNAVAILABLE', status: 503 },
+    });
+  });
+
+  it('takes a text for a body', async () => {
+    const { connect } = await serve({ tiers: plan(0), body: () => 'slow down' });
+
+    expect(await (await connect()).send('say', {})).toEqual({
+      event: 'exception',
+      data: { code: 'RATE_LIMITED', message: 'slow down' },
+    });
+  });
+
   // nest issue 8060
   describe('is reached by a guard', () => {
     it.each<[string, AppParts['rateLimit'], Type, number]>([
@@ -289,7 +326,7 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
         }
       }
       const { connect } = await serve(
-        { identity: { user: (socket) => socket.member }, tiers: plan(9) },
+        { identity: { user: ({ member }: { member?: string }) => member }, tiers: plan(9) },
         [Members],
       );
 
@@ -467,7 +504,7 @@ describe.each(platforms)('connections that no edge sees on $name (SEC-34)', ({ s
           .consume(connections, req.socket.remoteAddress!)
           .then(({ allowed }) => allow(allowed, 429, 'Too Many Requests'));
       };
-      return super.create(port, { ...options, verifyClient });
+      return super.create(port, { ...options, verifyClient }) as unknown;
     }
   }
 
