@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
@@ -12,7 +12,15 @@ import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter } from './request-limiter.js';
 import type { Tier } from './tiers/tier.js';
-import { httpCarrier, httpPath, onClose, refusalHeaders } from './transports/http.transport.js';
+import {
+  httpCaller,
+  httpCarrier,
+  httpPath,
+  onClose,
+  refusalHeaders,
+} from './transports/http.transport.js';
+import { PlatformAddress } from './transports/platform-address.js';
+import { guardUpgrades } from './transports/upgrades.js';
 import { visitOf } from './visit.js';
 
 /**
@@ -20,12 +28,12 @@ import { visitOf } from './visit.js';
  * unknown routes count. Mounts itself, on Express and on Fastify, when the app's adapter is known.
  */
 @Injectable()
-export class Edge implements OnModuleDestroy {
+export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly tiers: readonly Tier[];
   private readonly subscription: Subscription | undefined;
 
   constructor(
-    host: HttpAdapterHost,
+    private readonly host: HttpAdapterHost,
     private readonly settings: RateLimitSettings,
     private readonly limiter: RequestLimiter,
     private readonly runner: PhaseRunner,
@@ -35,6 +43,16 @@ export class Edge implements OnModuleDestroy {
     if (!settings.enabled || this.tiers.length === 0) return;
     // Fires as soon as the app has an adapter, which is before it has body parsers.
     this.subscription = host.init$.subscribe(() => this.mount(host));
+  }
+
+  /** Upgrades, which open connections, reach no middleware. */
+  onApplicationBootstrap(): void {
+    if (this.subscription === undefined) return;
+    const address = new PlatformAddress(this.host);
+    guardUpgrades(this.host.httpAdapter?.getHttpServer?.(), (request, response) => {
+      const caller = httpCaller(request);
+      return this.isRefused({ ...caller, ip: address.of(caller) }, request, response);
+    });
   }
 
   onModuleDestroy(): void {

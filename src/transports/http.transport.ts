@@ -5,6 +5,7 @@ import { PROBLEM_CONTENT_TYPE } from '../http/problem.js';
 import type { HttpHeader } from '../http/rate-limit-headers.js';
 import type { Caller } from '../identity/request-identity.js';
 import { RateLimitException } from '../rate-limit.exception.js';
+import type { Departing } from './departures.js';
 import { nobodyLeaves, type Transport } from './transport.js';
 
 /** The part of Express's and Fastify's requests that is read. */
@@ -13,7 +14,7 @@ export interface HttpRequest {
   readonly url?: string;
   readonly originalUrl?: string;
   readonly headers?: Record<string, unknown>;
-  readonly socket?: { readonly remoteAddress?: unknown };
+  readonly socket?: Departing & { readonly remoteAddress?: unknown };
   readonly raw?: IncomingMessage;
 }
 
