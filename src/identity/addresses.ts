@@ -2,7 +2,7 @@ import type { Client } from './client.js';
 import type { IpOptions } from './identity-options.js';
 import { DEFAULT_IPV6_PREFIX, canonicalIp } from './ip-address.js';
 import { MAX_IP_LENGTH } from './ip-parser.js';
-import { RecentMap } from './recent-map.js';
+import { RecentMap } from '../recent-map.js';
 
 const REMEMBERED = 10_000;
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { withDeadline } from '../deadline.js';
 import type { Client } from './client.js';
-import { RecentMap } from './recent-map.js';
+import { RecentMap } from '../recent-map.js';
 
 /** Whose a key is: null when it is nobody's. */
 export type KeyAnswer = Client | null;
