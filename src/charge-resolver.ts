@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { andThen } from './and-then.js';
 import { withDeadline } from './deadline.js';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
@@ -26,34 +27,42 @@ export class ChargeResolver {
 
   /**
    * Undefined when the tier does not apply. Rejects when its numbers cannot be had. A promise only
-   * where somebody has to be asked: most tiers of most requests depend on an address alone.
+   * where somebody has to be asked.
    */
   chargeOf(tier: Tier, question: Question): Charge | undefined | Promise<Charge | undefined> {
-    const { by, policy, cost, isDynamic } = tier;
-    const isAddress = by === 'ip' || (by === 'client' && this.settings.identities.length === 0);
-    if (isDynamic || policy === undefined || !(isAddress || by === 'global')) {
-      return this.askedFor(tier, question);
+    try {
+      if (!tier.isDynamic) return this.chargeIn(tier, question, undefined);
+      return andThen(this.contextOf(tier, question), (context) =>
+        andThen(this.isSkipped(tier, context), (isSkipped) =>
+          isSkipped ? undefined : this.chargeIn(tier, question, context),
+        ),
+      );
+    } catch (error) {
+      return Promise.reject(error as Error);
     }
-    const subject = isAddress ? subjectOf(question.visit.identity.ip()) : globalSubject;
-    return this.charge(tier, policy, subject, cost as number);
+  }
+
+  /** `context` is there where the tier has a function that may want it. */
+  private chargeIn(
+    tier: Tier,
+    question: Question,
+    context: RateLimitContext | undefined,
+  ): Charge | undefined | Promise<Charge | undefined> {
+    return andThen(this.subjectOf(tier, question, context), (subject) => {
+      if (subject === undefined) return undefined;
+      return andThen(this.policyOf(tier, context), (policy) =>
+        andThen(this.ask(tier.cost, context, `the cost of '${tier.name}'`), (cost) =>
+          this.charge(tier, policy, subject, cost),
+        ),
+      );
+    });
   }
 
   private charge(tier: Tier, policy: Policy, subject: string, cost: number): Charge {
+    checkCost(cost);
     const { isShadow, onStoreFailure } = tier;
     const key = this.keys.key(tier.space(policy), subject);
     return { policy, key, cost, isShadow, onStoreFailure };
-  }
-
-  private async askedFor(tier: Tier, question: Question): Promise<Charge | undefined> {
-    const context = tier.isDynamic ? await this.contextOf(tier, question) : undefined;
-    if (context !== undefined && (await this.isSkipped(tier, context))) return undefined;
-    const subject = await this.subjectOf(tier, question, context);
-    if (subject === undefined) return undefined;
-    const policy =
-      tier.policy ?? (await this.inTime(tier.policyFor(context!), `the policy of '${tier.name}'`));
-    const cost = await this.ask(tier.cost, context, `the cost of '${tier.name}'`);
-    checkCost(cost);
-    return this.charge(tier, policy, subject, cost);
   }
 
   /** Whether the module's own `skip` lets a request pass uncounted; a failing one does not. */
@@ -76,54 +85,68 @@ export class ChargeResolver {
     }
   }
 
-  private async isSkipped({ skip, name }: Tier, context: RateLimitContext): Promise<boolean> {
+  private isSkipped({ skip, name }: Tier, context: RateLimitContext): boolean | Promise<boolean> {
     if (skip === undefined) return false;
-    const answer: unknown = await this.ask(skip, context, `skip of '${name}'`);
-    if (typeof answer === 'boolean') return answer;
-    throw new TypeError(`skip answered ${typeof answer}, expected true or false`);
+    return andThen<unknown, boolean>(this.ask(skip, context, `skip of '${name}'`), (answer) => {
+      if (typeof answer === 'boolean') return answer;
+      throw new TypeError(`skip answered ${typeof answer}, expected true or false`);
+    });
   }
 
-  private async contextOf(tier: Tier, question: Question): Promise<RateLimitContext> {
-    const client = await this.orAddress(tier, question, () => this.clientOf(question));
-    return contextFor(question, client);
+  private contextOf(tier: Tier, question: Question): RateLimitContext | Promise<RateLimitContext> {
+    const client = this.orAddress(tier, question, () => this.clientOf(question));
+    return andThen(client, (known) => contextFor(question, known));
   }
 
-  private async subjectOf(
+  private subjectOf(
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
-  ): Promise<string | undefined> {
+  ): string | undefined | Promise<string | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
-    const who = await this.orAddress<string | Client | null | undefined>(tier, question, () =>
+    const who = this.orAddress<string | Client | null | undefined>(tier, question, () =>
       typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question),
     );
-    if (typeof who === 'string') return namedSubject(who);
-    return who ? subjectOf(who) : undefined;
+    return andThen(who, (known) => {
+      if (typeof known === 'string') return namedSubject(known);
+      return known ? subjectOf(known) : undefined;
+    });
+  }
+
+  private policyOf(tier: Tier, context: RateLimitContext | undefined): Policy | Promise<Policy> {
+    if (tier.policy !== undefined) return tier.policy;
+    const policy = tier.policyFor(context!);
+    return policy instanceof Promise ? this.inTime(policy, `the policy of '${tier.name}'`) : policy;
   }
 
   /** Who cannot be told is counted under the address, where the tier limits with what it has. */
-  private async orAddress<T>(
+  private orAddress<T>(
     { name, onStoreFailure }: Tier,
     { visit }: Question,
     who: () => T | Promise<T>,
-  ): Promise<T | Client> {
-    try {
-      return await who();
-    } catch (error) {
+  ): T | Client | Promise<T | Client> {
+    const instead = (error: unknown): Client => {
       if (onStoreFailure !== 'local') throw error;
       this.log.resolverFailed(`the client of '${name}'`, error);
       return visit.identity.ip();
+    };
+    try {
+      const known = who();
+      return known instanceof Promise ? known.catch(instead) : known;
+    } catch (error) {
+      return instead(error);
     }
   }
 
-  private async named(
+  private named(
     by: (context: RateLimitContext) => string | undefined | Promise<string | undefined>,
     context: RateLimitContext,
-  ): Promise<string | undefined> {
-    const name: unknown = await this.ask(by, context, 'by');
-    if (name === undefined || (typeof name === 'string' && name !== '')) return name;
-    throw new TypeError(`by answered ${printed(name)}, expected a non-empty string or undefined`);
+  ): string | undefined | Promise<string | undefined> {
+    return andThen<unknown, string | undefined>(this.ask(by, context, 'by'), (name) => {
+      if (name === undefined || (typeof name === 'string' && name !== '')) return name;
+      throw new TypeError(`by answered ${printed(name)}, expected a non-empty string or undefined`);
+    });
   }
 
   private clientBy(
@@ -135,9 +158,9 @@ export class ChargeResolver {
       case 'client':
         return this.clientOf(question);
       case 'api-key':
-        return this.inTime(identity.apiKey(), 'verify');
+        return this.inTime(identity.apiKeyNow(), 'verify');
       case 'user':
-        return this.inTime(identity.user(), 'identity.user');
+        return this.inTime(identity.userNow(), 'identity.user');
       case 'ip':
         return identity.ip();
     }
@@ -147,7 +170,7 @@ export class ChargeResolver {
   private clientOf({ visit, phase }: Question): Client | Promise<Client> {
     const { identity } = visit;
     if (phase === 'edge' || this.settings.identities.length === 0) return identity.ip();
-    return this.inTime(identity.client(), 'the identity of the client');
+    return this.inTime(identity.clientNow(), 'the identity of the client');
   }
 
   private ask<T extends string | number | boolean | undefined>(
@@ -157,11 +180,12 @@ export class ChargeResolver {
   ): T | Promise<T> {
     if (typeof value !== 'function') return value;
     const answer = value(context!);
-    return answer instanceof Promise ? this.inTime(answer, what) : answer;
+    return this.inTime(answer, what);
   }
 
-  private inTime<T>(promise: Promise<T>, what: string): Promise<T> {
-    return withDeadline(promise, this.settings.resolverTimeoutMs, what);
+  private inTime<T>(answer: T | Promise<T>, what: string): T | Promise<T> {
+    if (!(answer instanceof Promise)) return answer;
+    return withDeadline(answer, this.settings.resolverTimeoutMs, what);
   }
 }
 

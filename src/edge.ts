@@ -51,7 +51,11 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
     const address = new PlatformAddress(this.host);
     guardUpgrades(this.host.httpAdapter?.getHttpServer?.(), (request, response) => {
       const caller = httpCaller(request);
-      return this.isRefused({ ...caller, ip: address.of(caller) }, request, response);
+      return this.isRefused(
+        { request, ip: address.of(caller), peer: caller.peer, headers: caller.headers },
+        request,
+        response,
+      );
     });
   }
 
@@ -73,7 +77,12 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
     ...[caller, request, response]: Parameters<EdgeDecision>
   ): Promise<boolean> {
     this.proxies.look(caller);
-    if (this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))) return false;
+    if (
+      this.settings.hasExemptions &&
+      this.runner.isExempt(caller.ip ?? caller.peer, httpPath(request))
+    ) {
+      return false;
+    }
     const visit = visitOf(
       httpCarrier(request),
       () => new RequestIdentity(caller, this.settings.identity),

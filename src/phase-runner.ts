@@ -1,4 +1,5 @@
 import { HttpException, Injectable, type ExecutionContext } from '@nestjs/common';
+import { andThen } from './and-then.js';
 import { holdBack } from './hold-back.js';
 import { problemBody, type Refusal } from './http/problem.js';
 import { rateLimitHeaders, type HttpHeader } from './http/rate-limit-headers.js';
@@ -6,9 +7,10 @@ import { retryHeaders } from './http/retry-after.js';
 import { RequestIdentity } from './identity/request-identity.js';
 import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
-import { RequestLimiter } from './request-limiter.js';
+import { RequestLimiter, type Verdict } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
 import { carrierOf } from './transports/carrier.js';
+import type { Transport } from './transports/transport.js';
 import { Transports } from './transports/transports.js';
 import { Visit, visitOf } from './visit.js';
 
@@ -23,31 +25,28 @@ export class PhaseRunner {
     private readonly proxies: ProxyWatch,
   ) {}
 
-  /** Rejects with the transport's own exception when a tier refuses. */
-  async run(phase: 'guard' | 'handler', execution: ExecutionContext): Promise<void> {
-    if (!this.settings.enabled) return;
+  /** True, or a rejection with the transport's own exception when a tier refuses. */
+  run(phase: 'guard' | 'handler', execution: ExecutionContext): true | Promise<true> {
+    if (!this.settings.enabled) return true;
     const tiers = this.plans.of(execution.getClass(), execution.getHandler())[phase];
-    if (tiers.length === 0) return;
+    if (tiers.length === 0) return true;
     const transport = this.transports.of(execution);
     const caller = transport.caller(execution);
-    this.proxies.look(caller);
-    if (this.isExempt(caller.ip ?? caller.peer, transport.path(execution))) return;
+    // A message that needs no address is none that a proxy has hidden.
+    if (execution.getType<string>() !== 'rpc') this.proxies.look(caller);
+    if (
+      this.settings.hasExemptions &&
+      this.isExempt(caller.ip ?? caller.peer, transport.path(execution))
+    ) {
+      return true;
+    }
     const carrier = carrierOf(execution);
     const identify = (): RequestIdentity => new RequestIdentity(caller, this.settings.identity);
     const visit = carrier === undefined ? new Visit(identify()) : visitOf(carrier, identify);
     const question = { visit, phase, tiers, request: caller.request, execution };
-
-    const { refusal, delayMs } = await this.limiter.decide(question);
-    transport.setHeaders(execution, this.quotaHeaders(visit));
-    if (refusal !== undefined) {
-      transport.setHeaders(execution, retryHeaders(refusal.retryAfterMs));
-      throw await transport.refuse(execution, refusal, this.bodyOf(refusal));
-    }
-    const isThere = await holdBack(this.settings.clock, delayMs, (callback) =>
-      transport.onGone(execution, callback),
+    return andThen(this.limiter.decide(question), (verdict) =>
+      this.conclude(verdict, visit, transport, execution),
     );
-    // Nobody reads this; it keeps the handler from running for nobody.
-    if (!isThere) throw new HttpException('The client closed the request', 499);
   }
 
   isExempt(ip: unknown, path: string | undefined): boolean {
@@ -58,11 +57,47 @@ export class PhaseRunner {
   /** One writer for all tiers decided so far; a later phase writes them again, with its own. */
   quotaHeaders({ decided }: Visit): HttpHeader[] {
     const { headers, resetHeader, clock } = this.settings;
-    const told = decided.filter(({ isShadow }) => !isShadow);
+    if (headers.length === 0 || decided.length === 0) return [];
+    const told = decided.some(({ isShadow }) => isShadow)
+      ? decided.filter(({ isShadow }) => !isShadow)
+      : decided;
     return rateLimitHeaders(headers, told, { nowMs: clock.now(), reset: resetHeader });
   }
 
   bodyOf(refusal: Refusal): object | string {
     return this.settings.body?.(refusal) ?? problemBody(refusal);
+  }
+
+  private conclude(
+    { refusal, delayMs }: Verdict,
+    visit: Visit,
+    transport: Transport,
+    execution: ExecutionContext,
+  ): true | Promise<true> {
+    transport.setHeaders(execution, this.quotaHeaders(visit));
+    if (refusal !== undefined) return this.refuse(refusal, transport, execution);
+    return delayMs === 0 ? true : this.holdBack(delayMs, transport, execution);
+  }
+
+  private async refuse(
+    refusal: Refusal,
+    transport: Transport,
+    execution: ExecutionContext,
+  ): Promise<never> {
+    transport.setHeaders(execution, retryHeaders(refusal.retryAfterMs));
+    throw await transport.refuse(execution, refusal, this.bodyOf(refusal));
+  }
+
+  private async holdBack(
+    delayMs: number,
+    transport: Transport,
+    execution: ExecutionContext,
+  ): Promise<true> {
+    const isThere = await holdBack(this.settings.clock, delayMs, (callback) =>
+      transport.onGone(execution, callback),
+    );
+    if (isThere) return true;
+    // Nobody reads this; it keeps the handler from running for nobody.
+    throw new HttpException('The client closed the request', 499);
   }
 }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { StoreStatus } from './stores/availability/store-health.js';
 import type { Decision } from './stores/rate-limit.store.js';
 
@@ -29,4 +29,18 @@ export interface RateLimitEventMap {
  * should be short; what they throw is thrown to nobody but the log.
  */
 @Injectable()
-export class RateLimitEvents extends EventEmitter<RateLimitEventMap> {}
+export class RateLimitEvents extends EventEmitter<RateLimitEventMap> {
+  private readonly logger = new Logger('RateLimit');
+
+  override emit<Name extends keyof RateLimitEventMap>(
+    name: Name,
+    ...args: RateLimitEventMap[Name]
+  ): boolean {
+    try {
+      return super.emit<Name>(name, ...(args as never));
+    } catch (error) {
+      this.logger.error(`a listener of '${name}' threw: ${String(error)}`);
+      return true;
+    }
+  }
+}

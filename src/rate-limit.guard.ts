@@ -9,8 +9,7 @@ import { PhaseRunner } from './phase-runner.js';
 export class RateLimitGuard implements CanActivate {
   constructor(private readonly runner: PhaseRunner) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    await this.runner.run('guard', context);
-    return true;
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.runner.run('guard', context);
   }
 }

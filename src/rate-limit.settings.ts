@@ -44,6 +44,7 @@ export class RateLimitSettings {
   readonly resetHeader: 'epoch' | 'delta';
   readonly body: RateLimitOptions['body'];
   readonly skip: RateLimitOptions['skip'];
+  readonly hasExemptions: boolean;
   readonly isExemptIp: (ip: string) => boolean;
   readonly isExemptPath: (path: string) => boolean;
   readonly maxKeys: number;
@@ -87,6 +88,7 @@ export class RateLimitSettings {
     this.body = checkFunction(options.body, 'body');
     this.skip = checkFunction(options.skip, 'skip');
     const exempt = checkExempt(options.exempt ?? {});
+    this.hasExemptions = options.exempt !== undefined;
     this.isExemptIp = exempt.ips;
     this.isExemptPath = exempt.paths;
     this.maxKeys = checkWhole(options.maxKeys ?? 1_000_000, 'maxKeys', 1, 2 ** 24);

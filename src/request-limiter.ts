@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { andThen } from './and-then.js';
 import { ChargeResolver } from './charge-resolver.js';
 import type { Refusal } from './http/problem.js';
 import { overallRetryAfterMs } from './http/retry-after.js';
 import type { Question } from './question.js';
+import { RateLimitEvents } from './rate-limit.events.js';
 import { RateLimitLog } from './rate-limit.log.js';
 import { RateLimitStore, type Charge, type Decision } from './stores/rate-limit.store.js';
 import { closedDecision, openDecision } from './stores/uncounted-decision.js';
@@ -17,10 +19,8 @@ export interface Verdict {
   readonly delayMs: number;
 }
 
-/** A tier with what it charges, or one that is decided already, because a resolver failed. */
-type Prepared =
-  | { readonly tier: Tier; readonly charge: Charge }
-  | { readonly tier: Tier; readonly decision: Decision };
+/** What a tier charges; nothing, where it does not apply; or a decision, as a resolver failed. */
+type Prepared = Charge | undefined | Decision;
 
 const PASSES: Verdict = { delayMs: 0 };
 
@@ -31,82 +31,106 @@ export class RequestLimiter {
     private readonly store: RateLimitStore,
     private readonly resolver: ChargeResolver,
     private readonly log: RateLimitLog,
+    private readonly events: RateLimitEvents,
   ) {}
 
-  /** Counts once per phase of a visit, however often guards are reached. */
-  async decide(question: Question): Promise<Verdict> {
+  /**
+   * Counts once per phase of a visit, however often guards are reached. A promise only where
+   * somebody has to be asked.
+   */
+  decide(question: Question): Verdict | Promise<Verdict> {
     const { visit, phase, tiers } = question;
-    if (tiers.length === 0 || visit.phases.has(phase)) return PASSES;
-    visit.phases.add(phase);
-    const isSkipped = this.resolver.isRequestSkipped(question);
-    if (isSkipped !== false && (await isSkipped)) return PASSES;
-    const preparing = tiers.map((tier) => this.prepare(tier, question));
-    const isAsking = preparing.some((tier) => tier instanceof Promise);
-    const all = isAsking
-      ? await Promise.all(preparing.map((tier) => Promise.resolve(tier)))
-      : (preparing as (Prepared | undefined)[]);
-    const prepared = all.filter((tier) => tier !== undefined);
-    if (prepared.length === 0) return PASSES;
-    const decided = await this.decideAll(prepared);
-    visit.decided.push(...decided);
-    return this.verdict(decided, question);
+    if (tiers.length === 0 || !visit.enter(phase)) return PASSES;
+    return andThen(this.resolver.isRequestSkipped(question), (isSkipped) =>
+      isSkipped ? PASSES : this.decideTiers(question),
+    );
   }
 
-  private prepare(
-    tier: Tier,
-    question: Question,
-  ): Prepared | undefined | Promise<Prepared | undefined> {
-    const charge = this.resolver.chargeOf(tier, question);
-    if (charge instanceof Promise) return this.whenAsked(tier, charge);
-    return charge === undefined ? undefined : { tier, charge };
+  private decideTiers(question: Question): Verdict | Promise<Verdict> {
+    const prepared: Prepared[] = [];
+    let asking: Promise<void>[] | undefined;
+    for (const [index, tier] of question.tiers.entries()) {
+      const charge = this.resolver.chargeOf(tier, question);
+      if (charge instanceof Promise) {
+        asking ??= [];
+        asking.push(
+          this.whenAsked(tier, charge).then((answer) => {
+            prepared[index] = answer;
+          }),
+        );
+      } else prepared[index] = charge;
+    }
+    if (asking === undefined) return this.charge(question, prepared);
+    return Promise.all(asking).then(() => this.charge(question, prepared));
   }
 
-  private async whenAsked(
-    tier: Tier,
-    asking: Promise<Charge | undefined>,
-  ): Promise<Prepared | undefined> {
+  private async whenAsked(tier: Tier, asking: Promise<Charge | undefined>): Promise<Prepared> {
     try {
-      const charge = await asking;
-      return charge === undefined ? undefined : { tier, charge };
+      return await asking;
     } catch (error) {
       this.log.resolverFailed(`tier '${tier.name}'`, error);
       // Without its numbers a tier can count nothing, here no more than in the store.
       const policy = tier.policy ?? { name: tier.name, limit: 0 };
-      const decide = tier.onStoreFailure === 'open' ? openDecision : closedDecision;
-      return { tier, decision: decide(policy) };
+      return tier.onStoreFailure === 'open' ? openDecision(policy) : closedDecision(policy);
     }
   }
 
   /** A tier that is closed already refuses the request, so the others are only looked at. */
-  private async decideAll(prepared: readonly Prepared[]): Promise<DecidedTier[]> {
-    const isClosed = prepared.some(
-      (entry) => 'decision' in entry && !entry.decision.allowed && !entry.tier.isShadow,
-    );
-    const charges = prepared.flatMap((entry) => ('charge' in entry ? entry.charge : []));
-    const verb = isClosed ? 'peek' : 'consume';
-    const decisions = charges.length === 0 ? [] : await this.store.decide({ verb, charges });
-    let next = 0;
-    return prepared.map((entry) => {
-      const { name, isShadow } = entry.tier;
-      if ('decision' in entry) {
-        return { name, isShadow, windowMs: 0, cost: 0, decision: entry.decision };
-      }
-      const { policy, cost } = entry.charge;
-      return { name, isShadow, windowMs: policy.windowMs, cost, decision: decisions[next++]! };
-    });
+  private charge(question: Question, prepared: readonly Prepared[]): Verdict | Promise<Verdict> {
+    const charges: Charge[] = [];
+    let isClosed = false;
+    for (const [index, answer] of prepared.entries()) {
+      if (answer === undefined) continue;
+      if (isCharge(answer)) charges.push(answer);
+      else isClosed ||= !answer.allowed && !question.tiers[index]!.isShadow;
+    }
+    if (charges.length === 0) return this.conclude(question, prepared, []);
+    return this.store
+      .decide({ verb: isClosed ? 'peek' : 'consume', charges })
+      .then((decisions) => this.conclude(question, prepared, decisions));
   }
 
-  private verdict(decided: readonly DecidedTier[], { visit }: Question): Verdict {
-    const refusing = decided.filter(({ decision }) => !decision.allowed);
-    for (const tier of refusing) this.log.refused(tier, visit.identity.known);
-    const violated = refusing.filter(({ isShadow }) => !isShadow);
-    if (violated.length === 0) {
-      // A shadow tier holds nobody back either.
-      const enforced = decided.filter(({ isShadow }) => !isShadow);
-      return { delayMs: Math.max(0, ...enforced.map(({ decision }) => decision.delayMs)) };
+  private conclude(
+    question: Question,
+    prepared: readonly Prepared[],
+    decisions: readonly Decision[],
+  ): Verdict {
+    const { visit, tiers } = question;
+    const first = visit.decided.length;
+    let next = 0;
+    for (let index = 0; index < prepared.length; index++) {
+      const answer = prepared[index];
+      if (answer === undefined) continue;
+      const { name, isShadow } = tiers[index]!;
+      if (isCharge(answer)) {
+        const { policy, cost } = answer;
+        const decision = decisions[next++]!;
+        visit.decided.push({ name, isShadow, windowMs: policy.windowMs, cost, decision });
+      } else visit.decided.push({ name, isShadow, windowMs: 0, cost: 0, decision: answer });
     }
+    return this.verdict(question, visit.decided.slice(first));
+  }
+
+  private verdict({ visit }: Question, decided: readonly DecidedTier[]): Verdict {
+    const isHeard = this.events.listenerCount('decided') > 0;
+    let violated: DecidedTier[] | undefined;
+    let delayMs = 0;
+    for (const tier of decided) {
+      const { name, isShadow, cost, decision } = tier;
+      if (isHeard) this.events.emit('decided', { tier: name, isShadow, cost, decision });
+      if (!decision.allowed) this.log.refused(tier, visit.identity.known);
+      // A shadow tier holds nobody back either.
+      if (isShadow) continue;
+      if (!decision.allowed) (violated ??= []).push(tier);
+      else if (decision.delayMs > delayMs) ({ delayMs } = decision);
+    }
+    if (violated === undefined) return delayMs === 0 ? PASSES : { delayMs };
     const isClosed = violated.every(({ decision }) => decision.source === 'closed');
     const retryAfterMs = overallRetryAfterMs(violated);
     return { refusal: { status: isClosed ? 503 : 429, violated, retryAfterMs }, delayMs: 0 };
   }
+}
+
+function isCharge(prepared: Charge | Decision): prepared is Charge {
+  return 'key' in prepared;
 }

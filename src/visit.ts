@@ -12,24 +12,39 @@ export interface DecidedTier extends ReportedTier {
 
 /** What is known of one request, from its first phase to its last. */
 export class Visit {
-  readonly phases = new Set<Phase>();
   readonly decided: DecidedTier[] = [];
+  private readonly phases: Phase[] = [];
 
   constructor(readonly identity: RequestIdentity) {}
+
+  /** False when it has been in that phase before, and is counted there. */
+  enter(phase: Phase): boolean {
+    if (this.phases.includes(phase)) return false;
+    this.phases.push(phase);
+    return true;
+  }
 }
 
+/** On the carrier itself: a weak map with an entry a request keeps the garbage collector busy. */
+const VISIT = Symbol('visit');
+type Carrier = object & { [VISIT]?: Visit };
+
+/** Of carriers that nothing can be put on. */
 const visits = new WeakMap<object, Visit>();
 
 /** The visit that `carrier`, an object that lives as long as the request, belongs to. */
 export function visitOf(carrier: object, identify: () => RequestIdentity): Visit {
-  let visit = visits.get(carrier);
-  if (visit === undefined) {
-    visit = new Visit(identify());
-    visits.set(carrier, visit);
-  }
+  const known = knownVisit(carrier);
+  if (known !== undefined) return known;
+  const visit = new Visit(identify());
+  if (Object.isExtensible(carrier)) (carrier as Carrier)[VISIT] = visit;
+  else visits.set(carrier, visit);
   return visit;
 }
 
 export function knownVisit(carrier: object | undefined): Visit | undefined {
-  return carrier === undefined ? undefined : visits.get(carrier);
+  if (carrier === undefined) return undefined;
+  // Not one of a request that it was made from.
+  if (Object.hasOwn(carrier, VISIT)) return (carrier as Carrier)[VISIT];
+  return Object.isExtensible(carrier) ? undefined : visits.get(carrier);
 }

@@ -29,10 +29,11 @@ export function rateLimitHeaders(
   tiers: readonly ReportedTier[],
   clock: HeaderClock,
 ): HttpHeader[] {
-  const counted = tiers.filter(isCounted);
-  const [first, ...others] = counted;
-  if (first === undefined) return [];
-  const tightest = others.reduce((a, b) => (isTighter(b, a) ? b : a), first);
+  const counted = tiers.every(isCounted) ? tiers : tiers.filter(isCounted);
+  let [tightest] = counted;
+  if (tightest === undefined) return [];
+  for (const tier of counted) if (isTighter(tier, tightest)) tightest = tier;
+  if (families.length === 1) return render[families[0]!](tightest, counted, clock);
   const headers: HttpHeader[] = [];
   for (const family of families) {
     for (const header of render[family](tightest, counted, clock)) {

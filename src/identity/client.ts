@@ -14,7 +14,8 @@ export interface Client {
 
 /** Whom a key is made for. Kinds never collide: user 5 and address 5 are two. */
 export function subjectOf(client: Pick<Client, 'kind' | 'id'>): string {
-  return tuple(client.kind, client.id);
+  const { kind, id } = client;
+  return `${kind.length}:${kind}${id.length}:${id}`;
 }
 
 /** A subject that the app named itself: a `by` function's answer or LimiterService's key. */

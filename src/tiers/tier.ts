@@ -34,22 +34,34 @@ export class Tier {
       policy === undefined || [by, cost, skip].some((part) => typeof part === 'function');
   }
 
-  /** The policy for a request. Rejects when a resolver does, or answers what no policy can have. */
-  async policyFor(context: RateLimitContext): Promise<Policy> {
+  /**
+   * The policy for a request; a promise only when a resolver answers one. Throws or rejects as
+   * resolvers do, and when they answer what no policy can have.
+   */
+  policyFor(context: RateLimitContext): Policy | Promise<Policy> {
     if (this.policy !== undefined) return this.policy;
-    const { algorithm, limit, window, burst, maxDelay } = this.written!;
-    const numbers = await Promise.all([
-      resolve(limit, context),
-      resolve(window, context),
-      burst === undefined ? undefined : resolve(burst, context),
-      maxDelay === undefined ? undefined : resolve(maxDelay, context),
-    ]);
+    const { limit, window, burst, maxDelay } = this.written!;
+    const numbers = [limit, window, burst, maxDelay].map((number) =>
+      typeof number === 'function' ? number(context) : number,
+    );
+    if (!numbers.some((number) => number instanceof Promise)) return this.policyWith(numbers);
+    return Promise.all(numbers).then((known) => this.policyWith(known));
+  }
+
+  private policyWith(numbers: readonly unknown[]): Policy {
     const id = numbers.map((number) => `${typeof number} ${String(number)}`).join();
     const known = this.dynamic.get(id);
     if (known !== undefined) return known;
-    const options: PolicyOptions = { algorithm, limit: numbers[0], window: numbers[1] };
-    if (numbers[2] !== undefined) options.burst = numbers[2];
-    if (numbers[3] !== undefined) options.maxDelay = numbers[3];
+    const [limit, window, burst, maxDelay] = numbers as [
+      PolicyOptions['limit'],
+      PolicyOptions['window'],
+      PolicyOptions['burst'],
+      PolicyOptions['maxDelay'],
+    ];
+    const { algorithm } = this.written!;
+    const options: PolicyOptions = { algorithm, limit, window };
+    if (burst !== undefined) options.burst = burst;
+    if (maxDelay !== undefined) options.maxDelay = maxDelay;
     const policy = definePolicy(this.name, options, `tier '${this.name}'`);
     this.dynamic.set(id, policy);
     return policy;
@@ -71,11 +83,4 @@ export class Tier {
 
 export function counterSpace(policy: Policy, scope: string): string {
   return tuple(policy.name, scope, policy.algorithm, String(policy.windowMs));
-}
-
-async function resolve<T extends string | number | boolean>(
-  value: Resolvable<T>,
-  context: RateLimitContext,
-): Promise<T> {
-  return typeof value === 'function' ? value(context) : value;
 }

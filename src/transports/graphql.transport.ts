@@ -32,7 +32,7 @@ export function graphqlTransport(host: HttpAdapterHost, address: PlatformAddress
       const { request, upgrade } = originOf(context);
       if (upgrade === undefined) return httpCaller(request);
       const caller = httpCaller(upgrade);
-      return { ...caller, request, ip: address.of(caller) };
+      return { request, ip: address.of(caller), peer: caller.peer, headers: caller.headers };
     },
     path: (context) => httpPath(originOf(context).request),
     setHeaders(context, headers) {

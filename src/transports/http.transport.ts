@@ -19,12 +19,23 @@ export interface HttpRequest {
 }
 
 export function httpCaller(request: HttpRequest): Caller {
-  return {
-    request,
-    ip: request.ip,
-    peer: (request.raw ?? request).socket?.remoteAddress,
-    headers: request.headers ?? {},
-  };
+  return new HttpCaller(request);
+}
+
+class HttpCaller implements Caller {
+  /** Worked out once: Fastify goes through the proxies each time that it is asked. */
+  readonly ip: unknown;
+  readonly peer: unknown;
+
+  constructor(public request: HttpRequest) {
+    this.ip = request.ip;
+    this.peer = (request.raw ?? request).socket?.remoteAddress;
+  }
+
+  /** Node parses them when they are first looked at, and most requests need none of them here. */
+  get headers(): Record<string, unknown> {
+    return this.request.headers ?? {};
+  }
 }
 
 /** Express's request is Node's own, Fastify's wraps it. */
@@ -42,7 +53,7 @@ export function httpPath(request: HttpRequest): string | undefined {
  * request is one without an address.
  */
 export function requestOf(context: ExecutionContext): HttpRequest {
-  const request = context.switchToHttp().getRequest<unknown>();
+  const request = context.getArgByIndex<unknown>(0);
   return typeof request === 'object' && request !== null ? request : {};
 }
 
@@ -55,7 +66,7 @@ export function responseOf(value: unknown): object | undefined {
 /** Express and Fastify, by what their adapters have in common. */
 export function httpTransport(host: HttpAdapterHost): Transport {
   function setHeaders(context: ExecutionContext, headers: readonly HttpHeader[]): void {
-    const response = responseOf(context.switchToHttp().getResponse<unknown>());
+    const response = responseOf(context.getArgByIndex<unknown>(1));
     const { httpAdapter } = host;
     if (response === undefined || httpAdapter.isHeadersSent(response)) return;
     for (const [name, value] of headers) httpAdapter.setHeader(response, name, value);
@@ -77,7 +88,7 @@ export function httpTransport(host: HttpAdapterHost): Transport {
       return Promise.resolve(new RateLimitException(refusal, body));
     },
     onGone(context, callback) {
-      const response = responseOf(context.switchToHttp().getResponse<unknown>());
+      const response = responseOf(context.getArgByIndex<unknown>(1));
       if (response === undefined) return nobodyLeaves();
       // Fastify's reply wraps Node's response.
       const raw = 'raw' in response ? response.raw : response;
