@@ -3,6 +3,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { ChargeResolver } from './charge-resolver.js';
 import { monotonicClock, type Clock } from './clock.js';
 import { Edge } from './edge.js';
+import { GuardReach } from './guard-reach.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
 import { PhaseRunner } from './phase-runner.js';
@@ -72,6 +73,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   LimiterService,
   RateLimitGuard,
   RateLimitInterceptor,
+  GuardReach,
 ];
 
 /** What guards the whole app: the guard itself, so that a test's override reaches it. */

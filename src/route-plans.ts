@@ -1,7 +1,8 @@
 import { Injectable, type OnModuleInit, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { appClasses, appRoutes, type Handler } from './app-routes.js';
+import { checkMarks } from './check-marks.js';
 import { RateLimitConfigurationError } from './policies/configuration-error.js';
-import { didYouMean } from './policies/nearest.js';
 import { marksOf, type RouteMarks } from './rate-limit.decorators.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RouteIds } from './route-ids.js';
@@ -14,9 +15,7 @@ export interface RoutePlan {
   readonly handler: readonly Tier[];
 }
 
-/** A method, by which Nest and we tell routes apart. */
-type Handler = object & { readonly name: string };
-type Named = readonly [name: string, option: string];
+type WrittenTier = RouteMarks['tiers'][number];
 
 /**
  * Which tiers apply to which route: worked out and checked once, at boot, for every handler that
@@ -26,6 +25,8 @@ type Named = readonly [name: string, option: string];
 export class RoutePlans implements OnModuleInit {
   private readonly plans = new Map<Type, Map<Handler, RoutePlan>>();
   private readonly ids = new RouteIds();
+  /** What counts in each shared scope, and where it was first written. */
+  private readonly shared = new Map<string, { readonly text: string; readonly option: string }>();
 
   constructor(
     private readonly settings: RateLimitSettings,
@@ -40,7 +41,7 @@ export class RoutePlans implements OnModuleInit {
   get hasHandlerTiers(): boolean {
     return (
       this.settings.tiers.some(({ phase }) => phase === 'handler') ||
-      [...this.handlers()].some(({ type, handler }) =>
+      appRoutes(this.discovery, this.scanner).some(({ type, handler }) =>
         [...marksOf(type).tiers, ...marksOf(handler).tiers].some(
           (tier) => typeof tier === 'object' && tier?.phase === 'handler',
         ),
@@ -50,41 +51,13 @@ export class RoutePlans implements OnModuleInit {
 
   /** Throws a RateLimitConfigurationError for a decorator that cannot work. */
   onModuleInit(): void {
-    const names = new Set<string>();
-    const skips: Named[] = [];
-    for (const { type, handler, method, module } of this.handlers()) {
+    this.checkImports();
+    const routes = appRoutes(this.discovery, this.scanner);
+    for (const { type, handler, method, module } of routes) {
       this.ids.register(type, handler, method, module);
       this.make(type, handler);
-      const marks: [RouteMarks, string][] = [
-        [marksOf(type), type.name],
-        [marksOf(handler), `${type.name}.${method}`],
-      ];
-      for (const [{ tiers, skipped }, place] of marks) {
-        const option = `@SkipRateLimit on ${place}`;
-        for (const tier of tiers) names.add((typeof tier === 'object' && tier.name) || 'route');
-        if (skipped !== 'all') skips.push(...skipped.map((name): Named => [name, option]));
-      }
     }
-    this.checkSkips(skips, [...names]);
-  }
-
-  private *handlers(): Generator<{
-    readonly type: Type;
-    readonly handler: Handler;
-    readonly method: string;
-    readonly module: object | null | undefined;
-  }> {
-    const wrappers = [...this.discovery.getControllers(), ...this.discovery.getProviders()];
-    for (const { metatype, host } of wrappers) {
-      if (typeof metatype !== 'function' || !isClass(metatype)) continue;
-      const prototype = metatype.prototype as Record<string, Handler>;
-      for (const method of this.scanner.getAllMethodNames(prototype)) {
-        const handler = prototype[method]!;
-        // Without metadata nothing reaches it, whatever else a provider can do.
-        if (Reflect.getMetadataKeys(handler).length === 0) continue;
-        yield { type: metatype as Type, handler, method, module: host?.metatype };
-      }
-    }
+    checkMarks(routes, appClasses(this.discovery), this.settings.tiers);
   }
 
   of(type: Type, handler: Handler): RoutePlan {
@@ -92,25 +65,31 @@ export class RoutePlans implements OnModuleInit {
     return plan ?? this.make(type, handler);
   }
 
+  /** Each import would guard the app with tiers of its own, and a request is decided by the first. */
+  private checkImports(): void {
+    const imports = this.discovery
+      .getProviders()
+      .filter(({ token }) => token === RateLimitSettings).length;
+    if (imports === 1) return;
+    throw new RateLimitConfigurationError(
+      'forRoot',
+      `received ${imports} imports with options of their own, expected one, in the root module`,
+    );
+  }
+
   private make(type: Type, handler: Handler): RoutePlan {
     const ofClass = marksOf(type);
     const ofMethod = marksOf(handler);
     const place = `${type.name}.${handler.name}`;
-    if (ofMethod.skipped === 'all' && ofMethod.tiers.length > 0) {
-      throw new RateLimitConfigurationError(
-        `@SkipRateLimit on ${place}`,
-        'skips every tier, and @RateLimit beside it adds one; expected one of them, or names to skip',
-      );
-    }
     const id = this.ids.of(type, handler);
-    const own = this.tiersOf(ofMethod, `@RateLimit on ${place}`, id);
-    const shared = this.tiersOf(ofClass, `@RateLimit on ${type.name}`, id).filter(
+    const own = this.tiersOf(ofMethod, place, id);
+    const shared = this.tiersOf(ofClass, type.name, id).filter(
       ({ name }) => !own.some((tier) => tier.name === name),
     );
     const fromRoot = this.settings.tiers.filter(({ phase }) => phase !== 'edge');
     const tiers = [...fromRoot, ...shared]
       .filter(({ name }) => !isSkipped(name, ofClass) && !isSkipped(name, ofMethod))
-      .concat(own.filter(({ name }) => !isSkipped(name, ofMethod)));
+      .concat(own);
     const plan = {
       guard: tiers.filter(({ phase }) => phase === 'guard'),
       handler: tiers.filter(({ phase }) => phase === 'handler'),
@@ -120,18 +99,11 @@ export class RoutePlans implements OnModuleInit {
     return plan;
   }
 
-  private tiersOf(marks: RouteMarks, option: string, id: string): Tier[] {
-    const { onStoreFailure, identities, tiers: fromRoot } = this.settings;
-    const tiers = marks.tiers.map((written) =>
-      checkTier(typeof written === 'string' ? { policy: written } : written, {
-        option,
-        onStoreFailure,
-        route: { id },
-        identities,
-      }),
-    );
+  private tiersOf(marks: RouteMarks, place: string, id: string): Tier[] {
+    const option = `@RateLimit on ${place}`;
+    const tiers = marks.tiers.map((written) => this.tierOf(written, option, id));
     for (const [index, { name }] of tiers.entries()) {
-      const isOfRoot = fromRoot.some((tier) => tier.name === name);
+      const isOfRoot = this.settings.tiers.some((tier) => tier.name === name);
       if (isOfRoot || tiers.findIndex((tier) => tier.name === name) !== index) {
         throw new RateLimitConfigurationError(
           option,
@@ -140,36 +112,47 @@ export class RoutePlans implements OnModuleInit {
             : `two tiers are named '${name}'; give them names of their own`,
         );
       }
+      if (isSkipped(name, marks)) {
+        const [skips, adds] = marks.skipped === 'all' ? ['every tier', 'one'] : [`'${name}'`, 'it'];
+        throw new RateLimitConfigurationError(
+          `@SkipRateLimit on ${place}`,
+          `skips ${skips}, and @RateLimit beside it adds ${adds}; expected one of them, or names to skip`,
+        );
+      }
     }
     return tiers;
   }
 
-  private checkSkips(skips: readonly Named[], ofRoutes: readonly string[]): void {
-    const fromRoot = this.settings.tiers;
-    for (const [name, option] of skips) {
-      const tier = fromRoot.find((known) => known.name === name);
-      if (tier?.phase === 'edge') {
-        throw new RateLimitConfigurationError(
-          option,
-          `'${name}' is decided in the edge phase, before the route is known; use exempt.paths`,
-        );
-      }
-      const known = [...new Set([...fromRoot.map((root) => root.name), ...ofRoutes])];
-      if (tier === undefined && !known.includes(name)) {
-        throw new RateLimitConfigurationError(
-          option,
-          `no tier is named '${name}'${didYouMean(name, known) || `, expected one of ${known.map((other) => `'${other}'`).join(', ')}`}`,
-        );
-      }
+  private tierOf(written: WrittenTier, option: string, id: string): Tier {
+    const { onStoreFailure, identities, tiers: fromRoot } = this.settings;
+    if (typeof written === 'string' && fromRoot.some(({ name }) => name === written)) {
+      throw new RateLimitConfigurationError(
+        option,
+        `'${written}' is a tier of forRoot, which applies already; expected a policy, such as 'token-bucket:60/1m'`,
+      );
+    }
+    const options = typeof written === 'string' ? { policy: written } : written;
+    const tier = checkTier(options, { option, onStoreFailure, route: { id }, identities });
+    const { scope } = options;
+    if (scope !== undefined && tier.policy !== undefined) {
+      this.checkScope(JSON.stringify([scope, tier.name]), tier.policy.text, option);
+    }
+    return tier;
+  }
+
+  /** Other numbers would be another counter, or one counter with two limits. */
+  private checkScope(scope: string, text: string, option: string): void {
+    const first = this.shared.get(scope);
+    if (first === undefined) this.shared.set(scope, { text, option });
+    else if (first.text !== text) {
+      throw new RateLimitConfigurationError(
+        `${option}.scope`,
+        `shares its counter with ${first.text} of ${first.option}; received ${text}, expected the same, or another scope or name`,
+      );
     }
   }
 }
 
 function isSkipped(name: string, { skipped }: RouteMarks): boolean {
   return skipped === 'all' || skipped.includes(name);
-}
-
-/** A provider may be made by an arrow function, which has no methods to guard. */
-function isClass(value: object): value is { name: string; prototype: object } {
-  return 'prototype' in value && typeof value.prototype === 'object' && value.prototype !== null;
 }

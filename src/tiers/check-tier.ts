@@ -77,7 +77,7 @@ function checkBy(by: unknown, option: string, { identities }: TierOrigin): Count
     const identity = subject === 'user' ? 'identity.user' : 'identity.apiKey';
     throw new RateLimitConfigurationError(
       option,
-      `'${subject}' never applies, because ${identity} is not configured`,
+      mismatch(subject, `another, or ${identity}: without it the tier never applies`),
     );
   }
   return subject;
@@ -139,10 +139,8 @@ function checkCost(cost: unknown, option: string, policy: Policy | undefined): R
   if (policy === undefined || policy.limit === 0) return units;
   const capacity = policy.law.capacity(policy);
   if (units > capacity) {
-    throw new RateLimitConfigurationError(
-      option,
-      `is ${units}, but ${policy.text} never lets more than ${capacity} pass at once`,
-    );
+    const expected = `at most ${capacity}: ${policy.text} never lets more pass at once`;
+    throw new RateLimitConfigurationError(option, mismatch(units, expected));
   }
   return units;
 }

@@ -3,7 +3,10 @@ import type { Client } from '../identity/client.js';
 
 /** What limits, costs and skips may depend on. */
 export interface RateLimitContext {
-  /** The platform's request; for a gateway its socket, for RPC `{ data, context }`. */
+  /**
+   * The platform's request, and at the edge on Fastify Node's; for a gateway its socket, for RPC
+   * `{ data, context }`.
+   */
   readonly request: any;
   /** Who is asking. In the `edge` phase always an address. */
   readonly client: Client;

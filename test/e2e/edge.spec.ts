@@ -337,6 +337,18 @@ describe.each(platforms)('the edge on $name', ({ name, start }) => {
   });
 });
 
+describe('the edge on Express', () => {
+  it('counts static files (SEC-30)', async () => {
+    const { ask } = await created('express', {
+      tiers: [front(1)],
+      main: (app) => app.useStaticAssets(__dirname),
+    });
+
+    expect((await ask('/edge.spec.ts')).status).toBe(200);
+    expect((await ask('/edge.spec.ts')).status).toBe(429);
+  });
+});
+
 describe('the edge on Fastify', () => {
   it('works without middleware (skipMiddie)', async () => {
     const adapter = new FastifyAdapter({ skipMiddie: true });

@@ -248,11 +248,11 @@ const rows: [unknown, string][] = [
   ],
   [
     tier({ by: 'user' }),
-    "tiers[0].by: 'user' never applies, because identity.user is not configured",
+    "tiers[0].by: received 'user', expected another, or identity.user: without it the tier never applies",
   ],
   [
     tier({ by: 'api-key' }),
-    "tiers[0].by: 'api-key' never applies, because identity.apiKey is not configured",
+    "tiers[0].by: received 'api-key', expected another, or identity.apiKey: without it the tier never applies",
   ],
   [
     tier({ phase: 'egde' }),
@@ -274,7 +274,7 @@ const rows: [unknown, string][] = [
   [tier({ cost: -1 }), `tiers[0].cost: received -1, expected ${LIMITS}`],
   [
     tier({ cost: 2 }),
-    'tiers[0].cost: is 2, but fixed-window:1/1m never lets more than 1 pass at once',
+    'tiers[0].cost: received 2, expected at most 1: fixed-window:1/1m never lets more pass at once',
   ],
   [
     tier({ policy: 'gcra:10' }),
