@@ -11,7 +11,9 @@ export interface Clock {
   sleep?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+const START = performance.timeOrigin;
+
 /** Starts at the wall clock's time and is monotonic from there: a stepped wall clock moves nothing. */
 export const monotonicClock: Clock = {
-  now: () => Math.floor(performance.timeOrigin + performance.now()),
+  now: () => Math.floor(START + performance.now()),
 };

@@ -60,7 +60,8 @@ export class LimiterService implements OnApplicationShutdown {
   /** Charges `cost` if it fits. */
   async consume(policy: PolicyRef, key: KeyRef, { cost = 1 }: ConsumeOptions = {}) {
     const charges = [this.charges.chargeOf(policy, key, cost)];
-    const [decision] = await this.store.decide({ verb: 'consume', charges });
+    const operation = { verb: 'consume', charges } as const;
+    const [decision] = this.store.decideNow?.(operation) ?? (await this.store.decide(operation));
     return decision!;
   }
 

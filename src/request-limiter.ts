@@ -35,12 +35,13 @@ export class RequestLimiter {
   ) {}
 
   /**
-   * Counts once per phase of a visit, however often guards are reached. A promise only where
-   * somebody has to be asked.
+   * Each tier counts a visit once, however often guards are reached. A promise only where somebody
+   * has to be asked.
    */
-  decide(question: Question): Verdict | Promise<Verdict> {
-    const { visit, phase, tiers } = question;
-    if (tiers.length === 0 || !visit.enter(phase)) return PASSES;
+  decide(asked: Question): Verdict | Promise<Verdict> {
+    const tiers = asked.visit.count(asked.tiers);
+    if (tiers.length === 0) return PASSES;
+    const question = tiers === asked.tiers ? asked : { ...asked, tiers };
     return andThen(this.resolver.isRequestSkipped(question), (isSkipped) =>
       isSkipped ? PASSES : this.decideTiers(question),
     );

@@ -39,7 +39,7 @@ export interface ChargeRequest {
 
 /** Different policies that an app is expected to write at a time. */
 const REMEMBERED_POLICIES = 1_000;
-const REMEMBERED_SUBJECTS = 10_000;
+const REMEMBERED_KEYS = 10_000;
 const REMEMBERED_LENGTH = 512;
 
 /** What LimiterService's callers write → the charge that a store takes. */
@@ -47,7 +47,6 @@ const REMEMBERED_LENGTH = 512;
 export class ServiceCharges {
   private readonly known = new RecentMap<string, CountedPolicy>(REMEMBERED_POLICIES);
   private readonly tiers = new Map<string, CountedPolicy>();
-  private readonly subjects = new RecentMap<string, string>(REMEMBERED_SUBJECTS);
 
   constructor(
     private readonly settings: RateLimitSettings,
@@ -57,8 +56,19 @@ export class ServiceCharges {
   /** Throws a RateLimitUsageError or a RateLimitConfigurationError for what no charge can be. */
   chargeOf(ref: PolicyRef, key: KeyRef, cost = 1): Charge {
     checkCost(cost);
-    const { policy, space, onStoreFailure } = this.policyOf(ref);
-    return { policy, key: this.keys.key(space, this.subjectOf(key)), cost, onStoreFailure };
+    const counted = this.policyOf(ref);
+    const { policy, onStoreFailure } = counted;
+    return { policy, key: this.keyOf(counted, key), cost, onStoreFailure };
+  }
+
+  private keyOf({ space, keys }: CountedPolicy, key: KeyRef): string {
+    if (typeof key !== 'string') return this.keys.key(space, this.subjectOf(key));
+    let known = keys?.get(key);
+    if (known === undefined) {
+      known = this.keys.key(space, this.subjectOf(key));
+      if (key.length <= REMEMBERED_LENGTH) keys?.set(key, known);
+    }
+    return known;
   }
 
   private policyOf(ref: PolicyRef): CountedPolicy {
@@ -82,9 +92,22 @@ export class ServiceCharges {
       policy: tier.policy,
       space: tier.space(tier.policy),
       onStoreFailure: tier.onStoreFailure,
+      keys: new RecentMap<string, string>(REMEMBERED_KEYS),
     };
     this.tiers.set(ref, made);
     return made;
+  }
+
+  /** With the name of a tier it would count together with it, under numbers of its own. */
+  private checkName({ policy, space }: CountedPolicy): void {
+    const { name, text } = policy;
+    const tier = this.settings.tiers.find((other) => other.name === name);
+    if (tier?.policy === undefined || tier.policy.text === text) return;
+    if (tier.space(tier.policy) !== space) return;
+    throw new RateLimitUsageError(
+      `policy '${name}' is ${text}, and the tier of that name is ${tier.policy.text}: expected ` +
+        `'${name}' alone, a scope, or another name`,
+    );
   }
 
   /** A policy is written anew with each call, and is checked and made once for what it says. */
@@ -93,6 +116,7 @@ export class ServiceCharges {
     const known = id === undefined ? undefined : this.known.get(id);
     if (known !== undefined) return known;
     const policy = this.namedPolicy(ref);
+    this.checkName(policy);
     if (id !== undefined) this.known.set(id, policy);
     return policy;
   }
@@ -122,17 +146,8 @@ export class ServiceCharges {
     };
   }
 
-  private subjectNamed(name: string): string {
-    let subject = this.subjects.get(name);
-    if (subject === undefined) {
-      subject = namedSubject(name);
-      if (name.length <= REMEMBERED_LENGTH) this.subjects.set(name, subject);
-    }
-    return subject;
-  }
-
   private subjectOf(key: unknown): string {
-    if (typeof key === 'string' && key !== '') return this.subjectNamed(key);
+    if (typeof key === 'string' && key !== '') return namedSubject(key);
     const { kind, id } = (typeof key === 'object' && key !== null ? key : {}) as Partial<Client>;
     if ((kind === 'api-key' || kind === 'user') && typeof id === 'string' && id !== '') {
       return subjectOf({ kind, id });
@@ -156,6 +171,8 @@ interface CountedPolicy {
   /** What is counted under it, apart from who. */
   readonly space: string;
   readonly onStoreFailure: FailurePolicy;
+  /** Keys of names that were asked for lately. */
+  readonly keys?: RecentMap<string, string>;
 }
 
 /** What an object says, in its own order; undefined when it holds more than text and numbers. */

@@ -1,7 +1,7 @@
 import type { ReportedTier } from './http/reported-tier.js';
 import type { RequestIdentity } from './identity/request-identity.js';
 import type { Decision } from './stores/rate-limit.store.js';
-import type { Phase } from './tiers/tier-options.js';
+import type { Tier } from './tiers/tier.js';
 
 /** A tier of a request after its decision. */
 export interface DecidedTier extends ReportedTier {
@@ -13,15 +13,19 @@ export interface DecidedTier extends ReportedTier {
 /** What is known of one request, from its first phase to its last. */
 export class Visit {
   readonly decided: DecidedTier[] = [];
-  private readonly phases: Phase[] = [];
+  private counted: readonly Tier[] = [];
 
   constructor(readonly identity: RequestIdentity) {}
 
-  /** False when it has been in that phase before, and is counted there. */
-  enter(phase: Phase): boolean {
-    if (this.phases.includes(phase)) return false;
-    this.phases.push(phase);
-    return true;
+  /** Those that have not counted it yet, and now do: each counts a request once. */
+  count(tiers: readonly Tier[]): readonly Tier[] {
+    if (this.counted.length === 0) {
+      this.counted = tiers;
+      return tiers;
+    }
+    const due = tiers.filter((tier) => !this.counted.includes(tier));
+    if (due.length > 0) this.counted = [...this.counted, ...due];
+    return due;
   }
 }
 

@@ -58,6 +58,9 @@ export abstract class RateLimitStore {
   /** One decision a charge, in order, all or nothing. Rejects only when the store is away. */
   abstract decide(operation: Operation): Promise<readonly Decision[]>;
 
+  /** The same without a promise, where a store has nobody to wait for. */
+  decideNow?(operation: Operation): readonly Decision[];
+
   /** Lets go of what the store opened itself. */
   close(): Promise<void> {
     return Promise.resolve();

@@ -59,7 +59,7 @@ export class MemoryStore extends RateLimitStore {
   }
 
   /** The same without a promise: nothing here waits. */
-  decideNow({ verb, charges }: Operation): readonly Decision[] {
+  override decideNow({ verb, charges }: Operation): readonly Decision[] {
     const now = this.clock.now();
     switch (verb) {
       case 'consume':
@@ -100,14 +100,14 @@ export class MemoryStore extends RateLimitStore {
     }
     const delayMs = law.delayMs(policy, standing.state);
     const state = law.charge(policy, standing.state, cost, standing.now);
-    const decision = this.decision(policy, { ...standing, state }, 0, delayMs);
-    this.accounts.put(home, {
-      state,
-      // What is blocked is not charged.
-      blockedUntil: 0,
-      expiresAt: now + decision.resetAfterMs,
-      free: home === charge.key ? decision.remaining / law.capacity(policy) : 0,
-    });
+    const { now: at, behindMs, blockedMs } = standing;
+    const charged = { state, now: at, behindMs, blockedMs, needsRepair: false };
+    const decision = this.decision(policy, charged, 0, delayMs);
+    const expiresAt = now + decision.resetAfterMs;
+    const free = home === charge.key ? decision.remaining / law.capacity(policy) : 0;
+    // What is blocked is not charged.
+    if (account === undefined) this.accounts.put(home, { state, blockedUntil: 0, expiresAt, free });
+    else this.accounts.renew(account, state, expiresAt, free);
     return decision;
   }
 
