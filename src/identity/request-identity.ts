@@ -78,7 +78,7 @@ export class RequestIdentity {
       const asking = asPromise(id);
       return asking === undefined ? this.userOf(id) : asking.then((found) => this.userOf(found));
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -96,7 +96,7 @@ export class RequestIdentity {
       return holder.then((found) => (this.holder = this.found(found)));
     } catch (error) {
       // Kept, so that a key that could not be verified is not one that was not sent.
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 

@@ -246,7 +246,7 @@ describe.each(platforms)('on $name', ({ start }) => {
     it('verifies a key once per request, in however many tiers and phases', async () => {
       const verify = jest.fn((given: string) => KEYS[given] ?? null);
       const { ask } = await startSearch({
-        identity: { apiKey: { verify } },
+        identity: { apiKey: { verify, cache: false } },
         skip: () => false,
         tiers: [
           plan({

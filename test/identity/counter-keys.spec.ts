@@ -62,6 +62,17 @@ describe('CounterKeys', () => {
     );
   });
 
+  // SEC-23.
+  it('gives as many keys as there are tuples, over a million pairs', () => {
+    const lists = fc.sample(fc.array(part, { minLength: 2, maxLength: 4 }), 3_000);
+    const tuples = new Map(lists.map((list) => [JSON.stringify(list), list]));
+
+    const made = new Set([...tuples.values()].map(([space, ...who]) => keyOf([space!], who)));
+
+    expect(tuples.size).toBeGreaterThan(1_500);
+    expect(made.size).toBe(tuples.size);
+  });
+
   it.each<[idea: string, a: string, b: string]>([
     ['kinds', subjectOf({ kind: 'user', id: '5' }), subjectOf({ kind: 'ip', id: '5' })],
     ['kinds', subjectOf({ kind: 'user', id: '5' }), subjectOf({ kind: 'api-key', id: '5' })],

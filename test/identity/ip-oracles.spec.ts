@@ -38,10 +38,11 @@ describe('canonicalIp, held against other libraries', () => {
     fc.assert(
       fc.property(fc.oneof(ipv6(), ipv6With([0, 0, 0, 0, 0, 0xffff])), (ip) => {
         const read = ipaddr.IPv6.parse(ip);
-        const isIpv4 = !canonicalIp(ip, 56)!.includes(':');
+        const found = canonicalIp(ip, 56)!;
 
-        expect(isIpv4).toBe(read.isIPv4MappedAddress());
-        if (isIpv4) expect(canonicalIp(ip, 56)).toBe(read.toIPv4Address().toString());
+        expect(found.includes(':') ? undefined : found).toBe(
+          read.isIPv4MappedAddress() ? read.toIPv4Address().toString() : undefined,
+        );
       }),
       { numRuns: RUNS },
     );
@@ -71,15 +72,18 @@ describe('canonicalIp, held against other libraries', () => {
   });
 
   it('SEC-06: reads no IPv4 that ipaddr.js reads otherwise', () => {
-    const digits = fc.string({ unit: fc.constantFrom(...'0123456789.x'), maxLength: 16 });
+    const digits = fc.string({ unit: fc.constantFrom(...'0123456789.x'.split('')), maxLength: 16 });
 
     fc.assert(
-      fc.property(fc.oneof(fc.ipV4(), fc.ipV4Extended(), digits), (text) => {
-        const canonical = canonicalIp(text, 56);
-        if (canonical !== undefined) {
+      fc.property(
+        fc.oneof({ weight: 3, arbitrary: fc.ipV4() }, fc.ipV4Extended(), digits),
+        (text) => {
+          const canonical = canonicalIp(text, 56);
+          fc.pre(canonical !== undefined);
+
           expect(ipaddr.IPv4.parse(text).toByteArray().join('.')).toBe(canonical);
-        }
-      }),
+        },
+      ),
       { numRuns: RUNS },
     );
   });
