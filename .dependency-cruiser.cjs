@@ -16,7 +16,7 @@ function folderImportsOnly(folder, allowed, comment) {
   };
 }
 
-const CLOCK = '^src/(clock|deadline)\\.ts$';
+const BASICS = '^src/(clock|deadline|recent-map)\\.ts$';
 
 module.exports = {
   forbidden: [
@@ -30,8 +30,8 @@ module.exports = {
     folderImportsOnly('policies', ['^src/algorithms/'], 'Policies know algorithms and no store.'),
     folderImportsOnly(
       'stores',
-      ['^src/algorithms/', '^src/policies/', CLOCK],
-      'Stores know algorithms, policies and the clock; no HTTP, no Nest.',
+      ['^src/algorithms/', '^src/policies/', BASICS],
+      'Stores know algorithms, policies, time and caches; no HTTP, no Nest.',
     ),
     {
       name: 'identity-and-http-know-no-store',
@@ -39,7 +39,7 @@ module.exports = {
         'Who asks and how the answer is told do not depend on where counters live or on Nest.',
       severity: 'error',
       from: { path: '^src/(identity|http)/' },
-      to: { path: '^src/(stores/|transports/|config/|testing/|[^/]+\\.ts$)', pathNot: CLOCK },
+      to: { path: '^src/(stores/|transports/|config/|testing/|[^/]+\\.ts$)', pathNot: BASICS },
     },
     {
       name: 'nest-stays-outside',

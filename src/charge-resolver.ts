@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { andThen } from './and-then.js';
 import { withDeadline } from './deadline.js';
+import { asPromise } from './identity/as-promise.js';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { printed } from './policies/configuration-error.js';
@@ -38,7 +39,7 @@ export class ChargeResolver {
         ),
       );
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -158,19 +159,29 @@ export class ChargeResolver {
       case 'client':
         return this.clientOf(question);
       case 'api-key':
-        return this.inTime(identity.apiKeyNow(), 'verify');
+        return this.keyHolder(question);
       case 'user':
-        return this.inTime(identity.userNow(), 'identity.user');
+        return this.inTime(identity.user(), 'identity.user');
       case 'ip':
         return identity.ip();
     }
   }
 
-  /** Before guards nobody but an address can be known. */
-  private clientOf({ visit, phase }: Question): Client | Promise<Client> {
+  /** A key that is nobody's is charged to its address, so that guessing is limited. */
+  private keyHolder({
+    visit: { identity },
+    isAnonymous,
+  }: Question): Client | undefined | Promise<Client | undefined> {
+    if (isAnonymous === true) return identity.ip();
+    return andThen(this.inTime(identity.apiKey(), 'verify'), (holder) =>
+      holder === null ? identity.ip() : holder,
+    );
+  }
+
+  private clientOf({ visit, isAnonymous }: Question): Client | Promise<Client> {
     const { identity } = visit;
-    if (phase === 'edge' || this.settings.identities.length === 0) return identity.ip();
-    return this.inTime(identity.clientNow(), 'the identity of the client');
+    if (isAnonymous === true || this.settings.identities.length === 0) return identity.ip();
+    return this.inTime(identity.client(), 'the identity of the client');
   }
 
   private ask<T extends string | number | boolean | undefined>(
@@ -180,7 +191,7 @@ export class ChargeResolver {
   ): T | Promise<T> {
     if (typeof value !== 'function') return value;
     const answer = value(context!);
-    return this.inTime(answer, what);
+    return this.inTime(asPromise(answer) ?? answer, what);
   }
 
   private inTime<T>(answer: T | Promise<T>, what: string): T | Promise<T> {

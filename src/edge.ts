@@ -87,7 +87,13 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
       httpCarrier(request),
       () => new RequestIdentity(caller, this.settings.identity),
     );
-    const question = { visit, phase: 'edge', tiers: this.tiers, request } as const;
+    const question = {
+      visit,
+      phase: 'edge',
+      tiers: this.tiers,
+      request,
+      isAnonymous: true,
+    } as const;
     const { refusal, delayMs } = await this.limiter.decide(question);
     setHeaders(response, this.runner.quotaHeaders(visit));
     if (refusal === undefined) {

@@ -43,11 +43,29 @@ export class RequestLimiter {
     if (tiers.length === 0) return PASSES;
     const question = tiers === asked.tiers ? asked : { ...asked, tiers };
     return andThen(this.resolver.isRequestSkipped(question), (isSkipped) =>
-      isSkipped ? PASSES : this.decideTiers(question),
+      isSkipped ? PASSES : this.decideKnown(question),
     );
   }
 
-  private decideTiers(question: Question): Verdict | Promise<Verdict> {
+  /**
+   * Before the app is asked whose a key is, its address is looked at: one that would be refused for
+   * a wrong key is refused before the lookup, which is what guessing keys costs. Nothing is charged.
+   */
+  private decideKnown(question: Question): Verdict | Promise<Verdict> {
+    const { visit, tiers, isAnonymous } = question;
+    if (isAnonymous === true || !visit.identity.isUnverified) return this.decideTiers(question);
+    const asked = tiers.filter(({ by }) => by === 'ip' || by === 'client' || by === 'api-key');
+    if (asked.length === 0) return this.decideTiers(question);
+    const anonymous = { ...question, tiers: asked, isAnonymous: true };
+    return andThen(this.decideTiers(anonymous, 'peek'), (verdict) =>
+      verdict.refusal === undefined ? this.decideTiers(question) : verdict,
+    );
+  }
+
+  private decideTiers(
+    question: Question,
+    verb: 'consume' | 'peek' = 'consume',
+  ): Verdict | Promise<Verdict> {
     const prepared: Prepared[] = [];
     let asking: Promise<void>[] | undefined;
     for (const [index, tier] of question.tiers.entries()) {
@@ -61,8 +79,8 @@ export class RequestLimiter {
         );
       } else prepared[index] = charge;
     }
-    if (asking === undefined) return this.charge(question, prepared);
-    return Promise.all(asking).then(() => this.charge(question, prepared));
+    if (asking === undefined) return this.charge(question, prepared, verb);
+    return Promise.all(asking).then(() => this.charge(question, prepared, verb));
   }
 
   private async whenAsked(tier: Tier, asking: Promise<Charge | undefined>): Promise<Prepared> {
@@ -77,7 +95,11 @@ export class RequestLimiter {
   }
 
   /** A tier that is closed already refuses the request, so the others are only looked at. */
-  private charge(question: Question, prepared: readonly Prepared[]): Verdict | Promise<Verdict> {
+  private charge(
+    question: Question,
+    prepared: readonly Prepared[],
+    verb: 'consume' | 'peek',
+  ): Verdict | Promise<Verdict> {
     const charges: Charge[] = [];
     let isClosed = false;
     for (const [index, answer] of prepared.entries()) {
@@ -85,19 +107,20 @@ export class RequestLimiter {
       if (isCharge(answer)) charges.push(answer);
       else isClosed ||= !answer.allowed && !question.tiers[index]!.isShadow;
     }
-    if (charges.length === 0) return this.conclude(question, prepared, []);
+    if (charges.length === 0) return this.conclude(question, prepared, [], verb);
     return this.store
-      .decide({ verb: isClosed ? 'peek' : 'consume', charges })
-      .then((decisions) => this.conclude(question, prepared, decisions));
+      .decide({ verb: isClosed ? 'peek' : verb, charges })
+      .then((decisions) => this.conclude(question, prepared, decisions, verb));
   }
 
   private conclude(
     question: Question,
     prepared: readonly Prepared[],
     decisions: readonly Decision[],
+    verb: 'consume' | 'peek',
   ): Verdict {
     const { visit, tiers } = question;
-    const first = visit.decided.length;
+    const decided: DecidedTier[] = [];
     let next = 0;
     for (let index = 0; index < prepared.length; index++) {
       const answer = prepared[index];
@@ -106,10 +129,13 @@ export class RequestLimiter {
       if (isCharge(answer)) {
         const { policy, cost } = answer;
         const decision = decisions[next++]!;
-        visit.decided.push({ name, isShadow, windowMs: policy.windowMs, cost, decision });
-      } else visit.decided.push({ name, isShadow, windowMs: 0, cost: 0, decision: answer });
+        decided.push({ name, isShadow, windowMs: policy.windowMs, cost, decision });
+      } else decided.push({ name, isShadow, windowMs: 0, cost: 0, decision: answer });
     }
-    return this.verdict(question, visit.decided.slice(first));
+    // Who was only looked at is decided with what is known next.
+    if (verb === 'peek' && !decided.some(isRefusing)) return PASSES;
+    visit.decided.push(...decided);
+    return this.verdict(question, decided);
   }
 
   private verdict({ visit }: Question, decided: readonly DecidedTier[]): Verdict {
@@ -134,4 +160,8 @@ export class RequestLimiter {
 
 function isCharge(prepared: Charge | Decision): prepared is Charge {
   return 'key' in prepared;
+}
+
+function isRefusing({ isShadow, decision }: DecidedTier): boolean {
+  return !isShadow && !decision.allowed;
 }

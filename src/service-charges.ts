@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
-import { DEFAULT_IPV6_PREFIX, canonicalIp } from './identity/ip-address.js';
+import { NO_ADDRESS } from './identity/request-identity.js';
 import { RecentMap } from './recent-map.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
-import { RateLimitConfigurationError, mismatch, printed } from './policies/configuration-error.js';
+import { RateLimitConfigurationError, mismatch } from './policies/configuration-error.js';
 import { definePolicy } from './policies/define-policy.js';
 import { didYouMean } from './policies/nearest.js';
 import type { Policy, PolicyOptions, PolicyText } from './policies/policy.js';
@@ -154,13 +154,15 @@ export class ServiceCharges {
     }
     if ((kind as string) === 'global') return globalSubject;
     if (kind === 'ip') {
+      const { addresses } = this.settings.identity;
       // The id of an address that a tier counted has its prefix already.
-      const prefix = this.settings.identity.ip?.ipv6Prefix ?? DEFAULT_IPV6_PREFIX;
-      const address = canonicalIp(String(id).replace(`/${prefix}`, ''), prefix);
-      if (address !== undefined) return subjectOf({ kind, id: address });
+      const client =
+        id === NO_ADDRESS.id ? NO_ADDRESS : addresses.clientAt(String(id).replace(/\/\d+$/, ''));
+      if (client !== undefined) return subjectOf(client);
     }
     const expected = "a non-empty string, or a client such as { kind: 'user', id: '42' }";
-    const received = kind === undefined ? key : `${printed(kind)} ${printed(id)}`;
+    // An id, or what was written in its place, may be somebody's secret.
+    const received = kind === undefined ? key : `a client whose id is ${typeof id}`;
     throw new RateLimitUsageError(`key: ${mismatch(received, expected)}`);
   }
 }

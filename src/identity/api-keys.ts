@@ -27,13 +27,31 @@ export class ApiKeys {
     request: unknown,
     headers: Readonly<Record<string, unknown>>,
   ): KeyAnswer | undefined | Promise<KeyAnswer> {
-    const { from, verify } = this.options;
-    const key: unknown = from === undefined ? headers[this.header] : this.options.from!(request);
+    const key = this.keyOf(request, headers);
     if (key === undefined || key === null || key === '') return undefined;
     // An array or an object is a key that nobody can hold, not a key that is absent.
     if (typeof key !== 'string') return null;
-    if (verify === undefined) return { kind: 'api-key', id: key };
+    if (this.options.verify === undefined) return { kind: 'api-key', id: key };
     return this.answers === undefined ? this.verified(key, request) : this.answers.holderOf(key);
+  }
+
+  /**
+   * The same without asking the app; `'ask'` when that is needed. Throws as the app's `from` does.
+   */
+  knownHolderFor(
+    request: unknown,
+    headers: Readonly<Record<string, unknown>>,
+  ): KeyAnswer | undefined | 'ask' {
+    const key = this.keyOf(request, headers);
+    if (typeof key !== 'string' || key === '' || this.options.verify === undefined) {
+      return this.holderFor(request, headers) as KeyAnswer | undefined;
+    }
+    const known = this.answers?.known(key);
+    return known === undefined ? 'ask' : known;
+  }
+
+  private keyOf(request: unknown, headers: Readonly<Record<string, unknown>>): unknown {
+    return this.options.from === undefined ? headers[this.header] : this.options.from(request);
   }
 
   private verified(key: string, request?: unknown): KeyAnswer | Promise<KeyAnswer> {

@@ -40,12 +40,16 @@ export class KeyAnswers {
     this.nobodys = new RecentMap(options.maxKeys);
   }
 
+  /** The answer that still holds; undefined when the app has to be asked. */
+  known(key: string): KeyAnswer | undefined {
+    return this.rememberedAt(this.hash(key), this.options.clock.now())?.holder;
+  }
+
   /** A promise only when the app has to be waited for. Throws or rejects as `verify` does. */
   holderOf(key: string): KeyAnswer | Promise<KeyAnswer> {
     const hash = this.hash(key);
     const now = this.options.clock.now();
-    const known =
-      this.fresh(this.holders.get(hash), now) ?? this.fresh(this.nobodys.get(hash), now);
+    const known = this.rememberedAt(hash, now);
     if (known !== undefined) return known.holder;
     return this.asking.get(hash) ?? this.ask(key, hash, now);
   }
@@ -64,6 +68,10 @@ export class KeyAnswers {
   private remember(hash: string, holder: KeyAnswer, askedAt: number): KeyAnswer {
     (holder === null ? this.nobodys : this.holders).set(hash, { holder, askedAt });
     return holder;
+  }
+
+  private rememberedAt(hash: string, now: number): Remembered | undefined {
+    return this.fresh(this.holders.get(hash), now) ?? this.fresh(this.nobodys.get(hash), now);
   }
 
   private fresh(known: Remembered | undefined, now: number): Remembered | undefined {

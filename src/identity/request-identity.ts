@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 /** One client for all callers that have no address, such as those of a Unix socket. */
-const NO_ADDRESS: Client = Object.freeze({ kind: 'ip', id: 'unknown' });
+export const NO_ADDRESS: Client = Object.freeze({ kind: 'ip', id: 'unknown' });
 
 type Holder = Client | null | undefined;
 
@@ -24,8 +24,7 @@ type Holder = Client | null | undefined;
  * The identities of one request, each worked out when it is first asked for. A key is verified at
  * most once; the user is looked at again until there is one, because a later guard may set it.
  * Rejects, and never throws, when a function of the app throws or answers nonsense.
- *
- * What ends in `Now` answers without a promise where nobody has to be waited for.
+ * Answers without a promise where nobody has to be waited for.
  */
 export class RequestIdentity {
   private address?: Client;
@@ -45,26 +44,28 @@ export class RequestIdentity {
     return this.address;
   }
 
-  /** The holder of the key; null when the key is nobody's, undefined when there is none. */
-  async apiKey(): Promise<Holder> {
-    return this.apiKeyNow();
-  }
-
-  async user(): Promise<Client | undefined> {
-    return this.userNow();
-  }
-
-  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
-  async client(): Promise<Client> {
-    return this.clientNow();
-  }
-
   /** The client as far as it was needed yet: looking at it costs no lookup of a key. */
   get known(): Client {
     return this.resolved ?? this.ip();
   }
 
-  apiKeyNow(): Holder | Promise<Holder> {
+  /** Whether the app would have to be asked whose the key is. */
+  get isUnverified(): boolean {
+    if (this.isKeyKnown || this.identity.apiKeys === undefined) return false;
+    try {
+      const { request, headers } = this.caller;
+      const holder = this.identity.apiKeys.knownHolderFor(request, headers);
+      if (holder === 'ask') return true;
+      this.isKeyKnown = true;
+      this.holder = this.found(holder);
+    } catch {
+      // Said to whom asks for the key itself.
+    }
+    return false;
+  }
+
+  /** The holder of the key; null when the key is nobody's, undefined when there is none. */
+  apiKey(): Holder | Promise<Holder> {
     if (!this.isKeyKnown) {
       this.isKeyKnown = true;
       this.holder = this.findHolder();
@@ -72,7 +73,7 @@ export class RequestIdentity {
     return this.holder;
   }
 
-  userNow(): Client | undefined | Promise<Client | undefined> {
+  user(): Client | undefined | Promise<Client | undefined> {
     try {
       const id = this.identity.user?.(this.caller.request);
       const asking = asPromise(id);
@@ -82,8 +83,9 @@ export class RequestIdentity {
     }
   }
 
-  clientNow(): Client | Promise<Client> {
-    const holder = this.apiKeyNow();
+  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
+  client(): Client | Promise<Client> {
+    const holder = this.apiKey();
     if (holder instanceof Promise) return holder.then((found) => this.clientBeside(found));
     return this.clientBeside(holder);
   }
@@ -115,7 +117,7 @@ export class RequestIdentity {
   private clientBeside(holder: Holder): Client | Promise<Client> {
     if (holder === null) return this.ip();
     if (holder !== undefined) return holder;
-    const user = this.userNow();
+    const user = this.user();
     return user instanceof Promise ? user.then((found) => found ?? this.ip()) : (user ?? this.ip());
   }
 }

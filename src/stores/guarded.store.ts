@@ -38,7 +38,7 @@ export class GuardedStore extends RateLimitStore {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown): void => {
         this.gate.failed(error);
-        reject(error as Error);
+        reject(error);
       };
       const call = new Call(() => fail(new DeadlineError('the store', this.deadlines.timeoutMs)));
       this.deadlines.add(call);

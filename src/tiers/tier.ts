@@ -1,3 +1,4 @@
+import { asPromise } from '../identity/as-promise.js';
 import { tuple } from '../identity/counter-keys.js';
 import { RecentMap } from '../recent-map.js';
 import { definePolicy } from '../policies/define-policy.js';
@@ -44,8 +45,10 @@ export class Tier {
     const numbers = [limit, window, burst, maxDelay].map((number) =>
       typeof number === 'function' ? number(context) : number,
     );
-    if (!numbers.some((number) => number instanceof Promise)) return this.policyWith(numbers);
-    return Promise.all(numbers).then((known) => this.policyWith(known));
+    if (numbers.every((number) => asPromise(number) === undefined)) return this.policyWith(numbers);
+    return Promise.all(numbers.map((number) => Promise.resolve(number))).then((known) =>
+      this.policyWith(known),
+    );
   }
 
   private policyWith(numbers: readonly unknown[]): Policy {

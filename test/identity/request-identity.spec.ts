@@ -15,14 +15,14 @@ function identityOf(options: IdentityOptions, request: object = {}) {
 describe('RequestIdentity', () => {
   it('needs no promise for an address, a user that is there, or a key that is remembered', async () => {
     const visit = identityOf({ apiKey: { verify: async () => ({ id: 'alice' }) } });
-    expect(visit().apiKeyNow()).toBeInstanceOf(Promise);
+    expect(visit().apiKey()).toBeInstanceOf(Promise);
     await visit().client();
 
-    expect(visit().apiKeyNow()).toEqual(ALICE);
-    expect(visit().clientNow()).toEqual(ALICE);
-    expect(identityOf({})().clientNow()).toEqual({ kind: 'ip', id: '192.0.2.1' });
-    expect(identityOf({ user: () => 42 })().clientNow()).toEqual({ kind: 'user', id: '42' });
-    expect(identityOf({ user: () => null })().clientNow()).toEqual({ kind: 'ip', id: '192.0.2.1' });
+    expect(visit().apiKey()).toEqual(ALICE);
+    expect(visit().client()).toEqual(ALICE);
+    expect(identityOf({})().client()).toEqual({ kind: 'ip', id: '192.0.2.1' });
+    expect(identityOf({ user: () => 42 })().client()).toEqual({ kind: 'user', id: '42' });
+    expect(identityOf({ user: () => null })().client()).toEqual({ kind: 'ip', id: '192.0.2.1' });
   });
 
   it('knows a key without a promise once its own request has waited for it', async () => {
@@ -31,7 +31,7 @@ describe('RequestIdentity', () => {
     })();
     await visit.apiKey();
 
-    expect(visit.apiKeyNow()).toEqual(ALICE);
+    expect(visit.apiKey()).toEqual(ALICE);
     expect(visit.known).toEqual(ALICE);
   });
 
@@ -60,7 +60,7 @@ describe('RequestIdentity', () => {
     ],
   ])('rejects each time, and asks once, when %s', async (_what, options) => {
     const visit = identityOf(options)();
-    const asked = [visit.clientNow(), visit.client(), visit.apiKeyNow(), visit.apiKey()];
+    const asked = [visit.client(), visit.client(), visit.apiKey(), visit.apiKey()];
 
     for (const answer of await Promise.allSettled(asked.map(async (each) => each))) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { message: 'broken: <key>' } });
@@ -78,7 +78,7 @@ describe('RequestIdentity', () => {
     ['answers an object', () => ({}) as never],
     ['answers an empty id', () => ''],
   ])('rejects, and does not throw, when the user’s function %s', async (_how, user) => {
-    const answer = identityOf({ user })().clientNow();
+    const answer = identityOf({ user })().client();
 
     expect(answer).toBeInstanceOf(Promise);
     await expect(answer).rejects.toThrow(/broken|user answered/);

@@ -100,7 +100,7 @@ describe.each(platforms)('on $name', ({ name, start }) => {
       const context = { req: request('9.9.9.9') };
 
       const asked = await Promise.allSettled(
-        Array.from({ length: 10 }, (_, path) => ask(context, { path })),
+        Array.from({ length: 10 }, async (_, path) => ask(context, { path })),
       );
 
       expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
