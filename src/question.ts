@@ -8,8 +8,6 @@ export interface Question {
   readonly visit: Visit;
   readonly phase: Phase;
   readonly tiers: readonly Tier[];
-  /** Whether nobody but an address can be known yet: at the edge, and before a key is verified. */
-  readonly isAnonymous?: boolean;
   readonly request: unknown;
   /** Absent in the edge phase. */
   readonly execution?: ExecutionContext;

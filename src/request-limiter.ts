@@ -48,16 +48,15 @@ export class RequestLimiter {
   }
 
   /**
-   * Before the app is asked whose a key is, its address is looked at: one that would be refused for
-   * a wrong key is refused before the lookup, which is what guessing keys costs. Nothing is charged.
+   * Before the app is asked whose a key is, the tiers of its address are looked at: a request that
+   * they refuse anyway costs no lookup, so guessing keys is limited. Nothing is charged by that.
    */
   private decideKnown(question: Question): Verdict | Promise<Verdict> {
-    const { visit, tiers, isAnonymous } = question;
-    if (isAnonymous === true || !visit.identity.isUnverified) return this.decideTiers(question);
-    const asked = tiers.filter(({ by }) => by === 'ip' || by === 'client' || by === 'api-key');
-    if (asked.length === 0) return this.decideTiers(question);
-    const anonymous = { ...question, tiers: asked, isAnonymous: true };
-    return andThen(this.decideTiers(anonymous, 'peek'), (verdict) =>
+    const { visit, tiers, phase } = question;
+    if (phase === 'edge' || !visit.identity.isUnverified) return this.decideTiers(question);
+    const ofAddress = tiers.filter(({ by, isDynamic }) => by === 'ip' && !isDynamic);
+    if (ofAddress.length === 0) return this.decideTiers(question);
+    return andThen(this.decideTiers({ ...question, tiers: ofAddress }, 'peek'), (verdict) =>
       verdict.refusal === undefined ? this.decideTiers(question) : verdict,
     );
   }

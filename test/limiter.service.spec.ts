@@ -93,9 +93,14 @@ describe.each<[name: string, makeStore: MakeStore]>([
     it('the numbers of a tier again, for the same counter', async () => {
       await limiter.consume('plan', key, { cost: 4 });
 
-      expect(
-        await limiter.peek({ name: 'plan', policy: 'token-bucket:20/1m,burst=10' }, key),
-      ).toMatchObject({ remaining: 6 });
+      expect(await limiter.peek({ name: 'plan', policy: 'token-bucket:10/1m' }, key)).toMatchObject(
+        { remaining: 6 },
+      );
+      await expect(
+        limiter.peek({ name: 'plan', policy: 'token-bucket:20/1m,burst=10' }, key),
+      ).rejects.toThrow(
+        "policy 'plan' is token-bucket:20/1m,burst=10, and the tier of that name is token-bucket:10/1m",
+      );
     });
 
     it('a scope, for a counter of its own', async () => {

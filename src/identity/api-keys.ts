@@ -35,19 +35,12 @@ export class ApiKeys {
     return this.answers === undefined ? this.verified(key, request) : this.answers.holderOf(key);
   }
 
-  /**
-   * The same without asking the app; `'ask'` when that is needed. Throws as the app's `from` does.
-   */
-  knownHolderFor(
-    request: unknown,
-    headers: Readonly<Record<string, unknown>>,
-  ): KeyAnswer | undefined | 'ask' {
+  /** Whether the app would be asked whose the request's key is. Throws as the app's `from` does. */
+  mustAsk(request: unknown, headers: Readonly<Record<string, unknown>>): boolean {
+    if (this.options.verify === undefined) return false;
     const key = this.keyOf(request, headers);
-    if (typeof key !== 'string' || key === '' || this.options.verify === undefined) {
-      return this.holderFor(request, headers) as KeyAnswer | undefined;
-    }
-    const known = this.answers?.known(key);
-    return known === undefined ? 'ask' : known;
+    if (typeof key !== 'string' || key === '') return false;
+    return this.answers === undefined || !this.answers.knows(key);
   }
 
   private keyOf(request: unknown, headers: Readonly<Record<string, unknown>>): unknown {

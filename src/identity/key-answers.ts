@@ -40,9 +40,9 @@ export class KeyAnswers {
     this.nobodys = new RecentMap(options.maxKeys);
   }
 
-  /** The answer that still holds; undefined when the app has to be asked. */
-  known(key: string): KeyAnswer | undefined {
-    return this.rememberedAt(this.hash(key), this.options.clock.now())?.holder;
+  /** Whether there is an answer that still holds. */
+  knows(key: string): boolean {
+    return this.rememberedAt(this.hash(key), this.options.clock.now()) !== undefined;
   }
 
   /** A promise only when the app has to be waited for. Throws or rejects as `verify` does. */

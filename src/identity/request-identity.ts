@@ -49,19 +49,15 @@ export class RequestIdentity {
     return this.resolved ?? this.ip();
   }
 
-  /** Whether the app would have to be asked whose the key is. */
+  /** Whether the app would be asked whose the key is, which may be dear. */
   get isUnverified(): boolean {
     if (this.isKeyKnown || this.identity.apiKeys === undefined) return false;
     try {
-      const { request, headers } = this.caller;
-      const holder = this.identity.apiKeys.knownHolderFor(request, headers);
-      if (holder === 'ask') return true;
-      this.isKeyKnown = true;
-      this.holder = this.found(holder);
+      return this.identity.apiKeys.mustAsk(this.caller.request, this.caller.headers);
     } catch {
-      // Said to whom asks for the key itself.
+      // Told to whoever asks for the key itself.
+      return false;
     }
-    return false;
   }
 
   /** The holder of the key; null when the key is nobody's, undefined when there is none. */

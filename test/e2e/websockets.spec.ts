@@ -189,6 +189,12 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
       expect(await send('ping', {})).toEqual({ event: 'pong', data: {} });
     });
 
+    it('or the app does not boot', async () => {
+      await expect(serve({ tiers: plan(1), registerGuard: false }, [Chat])).rejects.toThrow(
+        "'route' is never decided: RateLimitGuard reaches no such route",
+      );
+    });
+
     it.each([
       ['an object', {}],
       ['a list', [1]],
@@ -277,7 +283,6 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
     it.each<[string, AppParts['rateLimit'], Type, number]>([
       ['of the whole app', {}, Chat, 1],
       ['of its class', { registerGuard: false }, GuardedChat, 1],
-      ['of neither', { registerGuard: false }, Chat, 3],
     ])('%s', async (_which, options, gateway, expected) => {
       const { connect } = await serve({ tiers: plan(1), ...options }, [gateway]);
       const { send } = await connect();
@@ -285,6 +290,12 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
       for (let n = 0; n < 3; n++) await send('say', {});
 
       expect(handled).toHaveLength(expected);
+    });
+
+    it('or the app does not boot', async () => {
+      await expect(serve({ tiers: plan(1), registerGuard: false }, [Chat])).rejects.toThrow(
+        "'route' is never decided: RateLimitGuard reaches no such route",
+      );
     });
 
     it.each([
