@@ -222,8 +222,11 @@ describe.each(cells)('a gateway of $adapter on $name', ({ of, open, start }) => 
       expect((await other.send('say', {})).event).toBe('said');
     });
 
-    it('for each handler that gets it', async () => {
-      const { connect } = await serve({ tiers: plan(9) }, [Chat, Archive]);
+    it.each([
+      ['before', [Chat, Archive]],
+      ['after', [Archive, Chat]],
+    ])('for each handler that gets it: %s another', async (_when, gateways) => {
+      const { connect } = await serve({ tiers: plan(9) }, gateways);
       const { send, post } = await connect();
 
       for (let n = 0; n < 3; n++) post('say', { n });
