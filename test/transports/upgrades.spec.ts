@@ -6,6 +6,7 @@ import { guardUpgrades } from '../../src/transports/upgrades.js';
 describe('guardUpgrades', () => {
   let server: Server;
   let accepted: number;
+  let listeners: unknown;
 
   beforeEach(async () => {
     accepted = 0;
@@ -17,6 +18,7 @@ describe('guardUpgrades', () => {
   function accept(): void {
     server.on('upgrade', (_request: IncomingMessage, socket: Socket) => {
       accepted += 1;
+      listeners = socket.eventNames().map((name) => [name, socket.listenerCount(name)]);
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     });
   }
@@ -47,6 +49,17 @@ describe('guardUpgrades', () => {
     expect(accepted).toBe(1);
   });
 
+  it('hands a connection over as it came', async () => {
+    accept();
+    await upgrade();
+    const unguarded = listeners;
+    guardUpgrades(server, async () => false);
+
+    await upgrade();
+
+    expect(listeners).toEqual(unguarded);
+  });
+
   it('lets a server be that takes no upgrades, which answers them as requests', async () => {
     guardUpgrades(server, async () => false);
 
@@ -59,7 +72,7 @@ describe('guardUpgrades', () => {
       'breaks',
       async ({ socket }) => {
         socket.destroy(new Error('reset'));
-        await once(socket, 'close').catch(() => undefined);
+        await new Promise((resolve) => socket.once('close', resolve));
         return false;
       },
     ],
