@@ -170,17 +170,15 @@ export class ChargeResolver {
   /** A key that is nobody's is charged to its address, so that guessing is limited. */
   private keyHolder({
     visit: { identity },
-    isAnonymous,
   }: Question): Client | undefined | Promise<Client | undefined> {
-    if (isAnonymous === true) return identity.ip();
     return andThen(this.inTime(identity.apiKey(), 'verify'), (holder) =>
       holder === null ? identity.ip() : holder,
     );
   }
 
-  private clientOf({ visit, isAnonymous }: Question): Client | Promise<Client> {
+  private clientOf({ visit, phase }: Question): Client | Promise<Client> {
     const { identity } = visit;
-    if (isAnonymous === true || this.settings.identities.length === 0) return identity.ip();
+    if (phase === 'edge' || this.settings.identities.length === 0) return identity.ip();
     return this.inTime(identity.client(), 'the identity of the client');
   }
 

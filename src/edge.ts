@@ -92,7 +92,6 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
       phase: 'edge',
       tiers: this.tiers,
       request,
-      isAnonymous: true,
     } as const;
     const { refusal, delayMs } = await this.limiter.decide(question);
     setHeaders(response, this.runner.quotaHeaders(visit));

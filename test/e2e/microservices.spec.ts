@@ -272,7 +272,7 @@ describe.each(hosts)('TCP in $host', ({ serve }) => {
   });
 
   it('counts an event for each handler that gets it', async () => {
-    const { connect } = await serve({}, TCP, [Sums, Archive]);
+    const { connect } = await serve({ tiers: plan(9) }, TCP, [Sums, Archive]);
     const { emit } = connect();
 
     for (let n = 0; n < 3; n++) await emit('done', { n });
