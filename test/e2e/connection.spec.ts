@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get } from '@nestjs/common';
 import { Cluster, Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
@@ -120,7 +121,9 @@ describe('booting', () => {
       }),
     );
 
-    const own = await bootError({ redis: proxy.url, requireRedisAtBoot: true });
+    const { host, port } = proxy;
+    const source = { host, port, retryStrategy: () => 5 };
+    const own = await bootError({ redis: source, requireRedisAtBoot: true });
     const ofTheApp = await bootError({ redis: client, requireRedisAtBoot: true });
 
     expect(own).toMatch(
@@ -129,6 +132,9 @@ describe('booting', () => {
     expect(ofTheApp).toMatch(/^RateLimit: redis: did not answer within 2000 ms/);
     client.disconnect();
     await eventually('all is closed', async () => proxy.open === 0);
+    const { connections } = proxy;
+    await sleep(50);
+    expect(proxy.connections).toBe(connections);
   });
 
   it('needs no waiting where Redis is there', async () => {
