@@ -507,8 +507,9 @@ describe('eviction', () => {
 
     const warning = await evictionWarning(direct);
 
-    const words = `maxmemory-policy is '${policy}' with maxmemory 67108864`;
-    expect(warning).toEqual(isWarnedOf ? expect.stringContaining(words) : undefined);
+    const words = /maxmemory-policy is '([\w-]+)' with maxmemory (\d+)/.exec(warning ?? '');
+    expect(warning !== undefined).toBe(isWarnedOf);
+    expect(words?.slice(1)).toEqual(isWarnedOf ? [policy, '67108864'] : undefined);
   });
 
   it('is nobody’s business where it is not permitted or cannot be asked', async () => {
