@@ -166,14 +166,21 @@ describe.each(platforms)('on $name', ({ start }) => {
 
     it.each<[string, CountedBy, Ask]>([
       ['no key', 'api-key', {}],
-      ['a made-up key', 'api-key', key('made-up')],
-      ['two header lines', 'api-key', key(['sk-alice', 'sk-alice'])],
       ['no user', 'user', key('sk-alice')],
       ['a function that answers undefined', () => undefined, {}],
     ])('does not apply a tier whose subject is absent: %s', async (_fact, by, ask) => {
       const { admitted } = await startSearch({ tiers: [plan({ by })] });
 
       expect(await admitted('/find', 3, ask)).toBe(3);
+    });
+
+    it.each<[string, Ask]>([
+      ['a made-up key', key('made-up')],
+      ['two header lines', key(['sk-alice', 'sk-alice'])],
+    ])('charges the address for a key that is nobody’s: %s (SEC-21)', async (_fact, ask) => {
+      const { admitted } = await startSearch({ tiers: [plan({ by: 'api-key' })] });
+
+      expect(await admitted('/find', 3, ask)).toBe(1);
     });
 
     it.each<[string, string, Ask[], number]>([
