@@ -14,7 +14,6 @@ import { describeConformance } from './store-conformance.js';
 
 // RED-09, RED-26, SEC-68: what docs/operations.md tells operators to write, word by word.
 const docs = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
-/** Until the script reads with MGET only. */
 
 const [documented, ofCluster] = [...docs.matchAll(/^ACL SETUSER (\S+) (.*)$/gm)].map(
   ([, , rules = '']) => rules.replace('~rl{*', '~test{*').split(' '),
