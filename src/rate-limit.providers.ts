@@ -54,9 +54,9 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   },
   {
     provide: CounterKeys,
-    useFactory: ({ prefix, identity }: RateLimitSettings) =>
-      new CounterKeys(prefix, identity.secret ?? ''),
-    inject: [RateLimitSettings],
+    useFactory: ({ prefix, identity, store }: RateLimitSettings, redis: unknown) =>
+      new CounterKeys(prefix, identity.secret ?? '', store !== undefined || redis !== undefined),
+    inject: [RateLimitSettings, RATE_LIMIT_REDIS],
   },
   RateLimitEvents,
   RateLimitLog,

@@ -19,10 +19,15 @@ export class CounterKeys {
   /** By subject, and by space: both are strings that their owners keep, so nothing is joined here. */
   private readonly known = new RecentMap<string, Map<string, string>>(REMEMBERED);
 
-  /** Without a secret the hash is of public knowledge, so a guessed identity can be confirmed. */
+  /**
+   * Without a secret the hash is of public knowledge, so a guessed identity can be confirmed.
+   * `isShared`: others see the keys. In this process alone they need no hash, which is what a new
+   * key costs most.
+   */
   constructor(
     private readonly prefix: string,
     private readonly secret: string,
+    private readonly isShared = true,
   ) {}
 
   /** The key of `subject` within a space, both unambiguous lists of parts from `tuple`. */
@@ -32,15 +37,22 @@ export class CounterKeys {
   }
 
   private newKey(space: string, subject: string, known = new Map<string, string>()): string {
-    const digest = this.hash(space + subject)
-      .toString('base64url')
-      .slice(0, DIGEST_CHARACTERS);
-    const tag = SHARD_TAGS[this.hash(subject)[0]! % SHARD_TAGS.length]!;
-    const key = `${this.prefix}{${tag}}:${digest}`;
+    const key =
+      this.isShared || subject.length > REMEMBERED_LENGTH
+        ? this.hashed(space, subject)
+        : space + subject;
     // Numbers that depend on the request could make spaces without end.
     if (known.size < SPACES_OF_A_SUBJECT) known.set(space, key);
     if (subject.length <= REMEMBERED_LENGTH) this.known.set(subject, known);
     return key;
+  }
+
+  private hashed(space: string, subject: string): string {
+    const digest = this.hash(space + subject)
+      .toString('base64url')
+      .slice(0, DIGEST_CHARACTERS);
+    const tag = SHARD_TAGS[this.hash(subject)[0]! % SHARD_TAGS.length]!;
+    return `${this.prefix}{${tag}}:${digest}`;
   }
 
   /** UTF-16 keeps lone surrogates apart, which UTF-8 would all turn into one character. */

@@ -167,6 +167,17 @@ describe('the shards', () => {
     expect(used.size).toBe(SHARD_TAGS.length);
     expect(Math.max(...used.values())).toBeLessThan(160);
   });
+
+  it('needs no hash where nobody else sees the keys, and tells the same apart', () => {
+    const own = new CounterKeys('rl', 'secret', false);
+    const long = 'x'.repeat(1_000_000);
+
+    expect(own.key(tuple('plan'), tuple('user', '42'))).toBe('4:plan4:user2:42');
+    expect(own.key(tuple('plan'), tuple('user', long)).length).toBeLessThan(64);
+    expect(own.key(tuple('plan'), tuple('user', long))).toBe(
+      new CounterKeys('rl', 'secret').key(tuple('plan'), tuple('user', long)),
+    );
+  });
 });
 
 function tagOf(key: string): string {
