@@ -49,11 +49,18 @@ export class ChargeResolver {
     question: Question,
     context: RateLimitContext | undefined,
   ): Charge | undefined | Promise<Charge | undefined> {
-    return andThen(this.subjectOf(tier, question, context), (subject) => {
-      if (subject === undefined) return undefined;
-      return andThen(this.policyOf(tier, context), (policy) =>
-        andThen(this.ask(tier.cost, context, `the cost of '${tier.name}'`), (cost) =>
-          this.charge(tier, policy, subject, cost),
+    const { policy, cost } = tier;
+    const subject = this.subjectOf(tier, question, context);
+    if (subject === undefined) return undefined;
+    // What most tiers of most requests are, without a function made for each.
+    if (typeof subject === 'string' && policy !== undefined && typeof cost === 'number') {
+      return this.charge(tier, policy, subject, cost);
+    }
+    return andThen(subject, (known) => {
+      if (known === undefined) return undefined;
+      return andThen(this.policyOf(tier, context), (numbers) =>
+        andThen(this.ask(cost, context, `the cost of '${tier.name}'`), (units) =>
+          this.charge(tier, numbers, known, units),
         ),
       );
     });
@@ -95,8 +102,11 @@ export class ChargeResolver {
   }
 
   private contextOf(tier: Tier, question: Question): RateLimitContext | Promise<RateLimitContext> {
-    const client = this.orAddress(tier, question, () => this.clientOf(question));
-    return andThen(client, (known) => contextFor(question, known));
+    const client = this.clientOf(question);
+    if (!(client instanceof Promise)) return contextFor(question, client);
+    return client
+      .catch((error: unknown) => this.addressInstead(tier, question, error))
+      .then((known) => contextFor(question, known));
   }
 
   private subjectOf(
@@ -106,13 +116,15 @@ export class ChargeResolver {
   ): string | undefined | Promise<string | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
-    const who = this.orAddress<string | Client | null | undefined>(tier, question, () =>
-      typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question),
-    );
-    return andThen(who, (known) => {
-      if (typeof known === 'string') return namedSubject(known);
-      return known ? subjectOf(known) : undefined;
-    });
+    try {
+      const who = typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question);
+      if (!(who instanceof Promise)) return subjectFor(who);
+      return who.then(subjectFor, (error: unknown) =>
+        subjectFor(this.addressInstead(tier, question, error)),
+      );
+    } catch (error) {
+      return subjectFor(this.addressInstead(tier, question, error));
+    }
   }
 
   private policyOf(tier: Tier, context: RateLimitContext | undefined): Policy | Promise<Policy> {
@@ -122,22 +134,14 @@ export class ChargeResolver {
   }
 
   /** Who cannot be told is counted under the address, where the tier limits with what it has. */
-  private orAddress<T>(
+  private addressInstead(
     { name, onStoreFailure }: Tier,
     { visit }: Question,
-    who: () => T | Promise<T>,
-  ): T | Client | Promise<T | Client> {
-    const instead = (error: unknown): Client => {
-      if (onStoreFailure !== 'local') throw error;
-      this.log.resolverFailed(`the client of '${name}'`, error);
-      return visit.identity.ip();
-    };
-    try {
-      const known = who();
-      return known instanceof Promise ? known.catch(instead) : known;
-    } catch (error) {
-      return instead(error);
-    }
+    error: unknown,
+  ): Client {
+    if (onStoreFailure !== 'local') throw error;
+    this.log.resolverFailed(`the client of '${name}'`, error);
+    return visit.identity.ip();
   }
 
   private named(
@@ -200,4 +204,9 @@ export class ChargeResolver {
 
 function contextFor({ request, execution }: Question, client: Client): RateLimitContext {
   return execution === undefined ? { request, client } : { request, client, execution };
+}
+
+function subjectFor(who: string | Client | null | undefined): string | undefined {
+  if (typeof who === 'string') return namedSubject(who);
+  return who ? subjectOf(who) : undefined;
 }
