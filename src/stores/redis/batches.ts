@@ -144,8 +144,8 @@ export class Batches {
     if (batch.isOver) return;
     batch.isOver = true;
     this.underWay--;
-    if (error === undefined) this.options.gate.succeeded();
-    else this.options.gate.failed(error);
+    if (error === undefined) this.options.gate.succeeded(batch.askedAt);
+    else this.options.gate.failed(error, batch.askedAt);
     if (batch.waiting.length > 1) this.isGathering = true;
     if (this.isGathering || this.next !== undefined) this.flushAfterTurn();
   }
