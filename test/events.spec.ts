@@ -142,7 +142,7 @@ describe.each(platforms)('events of an app on $name', ({ start }) => {
       });
       const events = app.get(RateLimitEvents);
       let heard = 0;
-      events.on('decided', listener as () => void);
+      events.on('decided', listener);
       events.on('decided', () => heard++);
 
       const statuses = [];

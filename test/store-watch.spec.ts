@@ -68,6 +68,8 @@ describe('the watch over a store', () => {
     health.gateOpened();
     health.gateOpened();
     for (let n = 0; n < 10; n++) fail();
+    // No news while it is away, however new.
+    fail('misconfigured', 'NOAUTH Authentication required.');
     health.gateClosed();
     health.gateClosed();
 
@@ -77,7 +79,7 @@ describe('the watch over a store', () => {
       'the store failed, onStoreFailure holds: LOADING Redis is loading (unavailable)',
       'parts of the store are away, onStoreFailure holds: LOADING Redis is loading (unavailable)',
       'the store is away, onStoreFailure holds: LOADING Redis is loading (unavailable)',
-      'parts of the store are back after n ms, for others onStoreFailure holds: connect ECONNREFUSED (not-sent)',
+      'parts of the store are back after n ms, for others onStoreFailure holds: NOAUTH Authentication required. (misconfigured)',
       'the store is back after n ms',
     ]);
     expect(told).toEqual([

@@ -38,7 +38,7 @@ const running = ({ start }: Platform, rateLimit: RateLimit): Promise<RunningApp>
 /** The status of the answer, that of all checks, and what the indicator tells. */
 async function health({ ask }: RunningApp, query = ''): Promise<unknown[]> {
   const { status, body } = await ask(`/health${query}`);
-  return [status, body.status, body.details['rate-limit']];
+  return [status, body.status as unknown, body.details['rate-limit'] as unknown];
 }
 
 const isDown = async (app: RunningApp): Promise<boolean> => (await health(app))[0] === 503;
