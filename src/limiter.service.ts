@@ -17,6 +17,8 @@ import {
   type Decision,
   type Verb,
 } from './stores/rate-limit.store.js';
+import type { LimiterStatus } from './limiter-status.js';
+import { StoreWatch } from './store-watch.js';
 import { Turns } from './turns.js';
 
 export interface ConsumeOptions {
@@ -53,6 +55,7 @@ export class LimiterService implements OnApplicationShutdown {
     settings: RateLimitSettings,
     private readonly store: RateLimitStore,
     private readonly charges: ServiceCharges,
+    private readonly watch: StoreWatch,
   ) {
     this.turns = new Turns(settings.clock);
   }
@@ -133,6 +136,20 @@ export class LimiterService implements OnApplicationShutdown {
   /** Forgets a key: its counter and its block. */
   async reset(policy: PolicyRef, key: KeyRef) {
     return this.one('reset', { policy, key });
+  }
+
+  /** How the store is, as far as decisions have told. Asks nobody. */
+  status(): LimiterStatus {
+    return this.watch.status;
+  }
+
+  /**
+   * The same after the store was asked, which takes `timeoutMs` at most and changes nothing there:
+   * for health checks, where no request may come that would find out. Never rejects.
+   */
+  async probe(): Promise<LimiterStatus> {
+    await this.watch.probe();
+    return this.watch.status;
   }
 
   private one(verb: Verb, request: ChargeRequest): Promise<Decision> {
