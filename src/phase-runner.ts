@@ -4,7 +4,7 @@ import { holdBack } from './hold-back.js';
 import { problemBody, type Refusal } from './http/problem.js';
 import { rateLimitHeaders, type HttpHeader } from './http/rate-limit-headers.js';
 import { retryHeaders } from './http/retry-after.js';
-import { RequestIdentity } from './identity/request-identity.js';
+import { identityOf, type RequestIdentity } from './identity/request-identity.js';
 import { ProxyWatch } from './proxy-watch.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter, type Verdict } from './request-limiter.js';
@@ -41,7 +41,7 @@ export class PhaseRunner {
       return true;
     }
     const carrier = carrierOf(execution);
-    const identify = (): RequestIdentity => new RequestIdentity(caller, this.settings.identity);
+    const identify = (): RequestIdentity => identityOf(caller, this.settings.identity);
     const visit = carrier === undefined ? new Visit(identify()) : visitOf(carrier, identify);
     const question = { visit, phase, tiers, request: caller.request, execution };
     return andThen(this.limiter.decide(question), (verdict) =>

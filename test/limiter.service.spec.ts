@@ -147,8 +147,7 @@ describe.each<[name: string, makeStore: MakeStore]>([
       expect(decisions.map(({ remaining }) => remaining)).toEqual([10, 10, 10]);
     });
 
-    // SEC-10, SEC-11.
-    it('every spelling of an address as one', async () => {
+    it('every spelling of an address as one (SEC-10, SEC-11)', async () => {
       const id = newAddress();
       await limiter.consume('plan', { kind: 'ip', id });
 
@@ -181,8 +180,8 @@ describe.each<[name: string, makeStore: MakeStore]>([
       expect(store.operations).toHaveLength(1);
     });
 
-    // SEC-55: the one that keeps the caller waiting longest decides.
-    it('charges none when one refuses, and names the one to wait for', async () => {
+    // The one that keeps the caller waiting longest decides.
+    it('charges none when one refuses, and names the one to wait for (SEC-55)', async () => {
       await limiter.consume('login', key, { cost: 5 });
       await limiter.consume('plan', key, { cost: 10 });
 
@@ -228,8 +227,8 @@ describe.each<[name: string, makeStore: MakeStore]>([
     expect(await limiter.consume('plan', key)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  // User report 11, SEC-67.
-  it('refunds to full at most, and nothing of a window that is over', async () => {
+  // User report 11.
+  it('refunds to full at most, and nothing of a window that is over (SEC-67)', async () => {
     await limiter.consume('login', key, { cost: 5 });
     expect(await limiter.refund('login', key, 2)).toMatchObject({ remaining: 2 });
     expect(await limiter.refund('login', key, 100)).toMatchObject({ remaining: 5 });
@@ -292,7 +291,6 @@ describe.each<[name: string, makeStore: MakeStore]>([
 
     afterEach(nothingHappened);
 
-    // SEC-39.
     it.each([
       [Number.NaN],
       [Infinity],
@@ -312,7 +310,7 @@ describe.each<[name: string, makeStore: MakeStore]>([
       [() => 1],
       [new Date(1)],
       [Symbol('1')],
-    ])('a cost of %p', async (bad) => {
+    ])('a cost of %p (SEC-39)', async (bad) => {
       const cost = bad as number;
       const calls = [
         () => limiter.consume('plan', key, { cost }),

@@ -13,12 +13,28 @@ export interface Caller {
   readonly peer: unknown;
   /** Request headers, with lower-case names. */
   readonly headers: Readonly<Record<string, unknown>>;
+  /** One object for all that came in one request and is counted apart, such as GraphQL fields. */
+  readonly bundle?: object;
 }
 
 /** One client for all callers that have no address, such as those of a Unix socket. */
 export const NO_ADDRESS: Client = Object.freeze({ kind: 'ip', id: 'unknown' });
 
 type Holder = Client | null | undefined;
+
+const bundled = new WeakMap<object, RequestIdentity>();
+
+/** Who the caller is, worked out once for all of its bundle. */
+export function identityOf(caller: Caller, identity: CheckedIdentity): RequestIdentity {
+  const { bundle } = caller;
+  if (bundle === undefined) return new RequestIdentity(caller, identity);
+  let known = bundled.get(bundle);
+  if (known === undefined) {
+    known = new RequestIdentity(caller, identity);
+    bundled.set(bundle, known);
+  }
+  return known;
+}
 
 /**
  * The identities of one request, each worked out when it is first asked for. A key is verified at

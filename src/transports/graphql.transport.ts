@@ -30,9 +30,10 @@ export function graphqlTransport(host: HttpAdapterHost, address: PlatformAddress
   return {
     caller(context): Caller {
       const { request, upgrade } = originOf(context);
-      if (upgrade === undefined) return httpCaller(request);
-      const caller = httpCaller(upgrade);
-      return { request, ip: address.of(caller), peer: caller.peer, headers: caller.headers };
+      const bundle = bundleOf(context);
+      if (upgrade === undefined) return Object.assign(httpCaller(request), { bundle });
+      const { peer, headers } = httpCaller(upgrade);
+      return { request, ip: address.of({ headers, peer }), peer, headers, bundle };
     },
     path: (context) => httpPath(originOf(context).request),
     setHeaders(context, headers) {
@@ -53,13 +54,18 @@ export function graphqlTransport(host: HttpAdapterHost, address: PlatformAddress
   };
 }
 
+/** The part of a field's info that is read. */
+interface FieldInfo {
+  readonly variableValues?: unknown;
+}
+
 /** The field's own info: each field of a document is a request of its own. */
 export function graphqlCarrier(context: ExecutionContext): object | undefined {
   return argsOf(context)[1];
 }
 
 /** The context and the info of a field; those that resolve references or types have no arguments. */
-function argsOf(context: ExecutionContext): readonly [GraphqlContext, object | undefined] {
+function argsOf(context: ExecutionContext): readonly [GraphqlContext, FieldInfo | undefined] {
   const args = context.getArgs<unknown[]>();
   const at = args.length === 3 || isSchemaType(args[3]) ? 1 : 2;
   const own = args[at];
@@ -85,6 +91,18 @@ function originOf(context: ExecutionContext): {
   const own = req ?? request;
   const upgrade = (own ?? { extra }).extra?.request ?? extra?.request;
   return { request: own ?? reply?.request ?? upgrade ?? {}, ...(upgrade && { upgrade }) };
+}
+
+/**
+ * What the fields that are asked for together have in common: the request of a batch. That of a
+ * connection lives on, and who asks may change; of its operations each has variables of its own.
+ */
+function bundleOf(context: ExecutionContext): object | undefined {
+  const { request, upgrade } = originOf(context);
+  const isOfConnection = upgrade !== undefined || request.upgrade === true;
+  if (!isOfConnection) return request;
+  const { variableValues } = argsOf(context)[1] ?? {};
+  return isObject(variableValues) ? variableValues : undefined;
 }
 
 /** A subscription has none. */

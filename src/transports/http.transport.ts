@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly headers?: Record<string, unknown>;
   readonly socket?: Departing & { readonly remoteAddress?: unknown };
   readonly raw?: IncomingMessage;
+  /** Node's mark of a request that opened a connection. */
+  readonly upgrade?: unknown;
 }
 
 export function httpCaller(request: HttpRequest): Caller {

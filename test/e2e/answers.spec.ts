@@ -649,7 +649,6 @@ describe.each(platforms)('on $name', ({ start }) => {
       expect(log).toHaveLength(2);
     });
 
-    // SEC-58
     it.each([
       ['an id', { apiKey: { verify: () => ({ id: 'a\r\nfake line\u001b[31m\u202e\u0085' }) } }, {}],
       [

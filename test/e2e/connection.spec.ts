@@ -106,11 +106,10 @@ describe('booting', () => {
     expect(errors).toHaveLength(2);
     expect(errors[0]).toMatch(/^Redis did not answer within 2000 ms.*; the app starts without it$/);
     expect(errors[0]).toMatch(reason);
-    // SEC-57.
     expect(JSON.stringify(app.log)).not.toMatch('hunter2');
   });
 
-  it('is refused without Redis where the app asks for it, and leaves nothing open', async () => {
+  it('is refused without Redis where the app asks for it, and leaves nothing open (SEC-57)', async () => {
     const proxy = await proxyTo(await redisServer(['--requirepass', 'right']));
     const client = borrowed(
       new Redis(proxy.url, {
@@ -340,8 +339,8 @@ describe('a client of the app', () => {
   }, 60_000);
 });
 
-// RED-21, SEC-69.
-describe('what boot warns of', () => {
+// RED-21.
+describe('what boot warns of (SEC-69)', () => {
   it('is eviction, on a connection of its own and on one of the app', async () => {
     const { url } = await redisServer([
       ...['--maxmemory', '64mb'],

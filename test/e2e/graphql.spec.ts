@@ -154,6 +154,8 @@ describe.each(platforms)('GraphQL with Apollo on $name', ({ name, start }: Platf
         webSocketImpl: Socket,
         connectionParams,
         retryAttempts: 0,
+        // One connection for all that a test asks of a client.
+        lazyCloseTimeout: 500,
       });
       clients.push(client);
       return async (query: string) => {
@@ -233,6 +235,18 @@ describe.each(platforms)('GraphQL with Apollo on $name', ({ name, start }: Platf
       expect((await send('not a document')).status).toBe(400);
       expect((await send('{ look }')).status).toBe(429);
       expect(handled).toHaveLength(50);
+    });
+
+    it('not what has no resolver of the app, which the edge alone counts (SEC-30)', async () => {
+      const { send } = await serve({
+        tiers: [...plan(0), { name: 'front', policy: perMinute(4), phase: 'edge' }],
+      });
+
+      expect((await send('{ __typename }')).body).toEqual({ data: { __typename: 'Query' } });
+      expect((await send('{ __schema { queryType { name } } }')).body.errors).toBeUndefined();
+      expect((await send('{ nothing }')).status).toBe(400);
+      expect((await send('{ look }')).body.errors[0].extensions.code).toBe('RATE_LIMITED');
+      expect((await send('{ __typename }')).status).toBe(429);
     });
 
     it('in the handler phase too, and tells a resolver its decisions', async () => {
@@ -409,6 +423,76 @@ describe.each(platforms)('GraphQL with Apollo on $name', ({ name, start }: Platf
       expect((await send('{ who }', { headers })).body.data).toEqual({ who: expected });
       expect(await connect({ headers })('{ who }')).toEqual([{ data: { who: expected } }]);
     });
+  });
+
+  describe('a key whose answer is not kept', () => {
+    const lookups: string[] = [];
+    beforeEach(() => void lookups.splice(0));
+    const identity = {
+      apiKey: {
+        cache: false,
+        verify: async (key: string) => {
+          lookups.push(key);
+          return key.startsWith('k') ? { id: `holder of ${key}` } : null;
+        },
+      },
+    } as const;
+    const sending = (key: string) => ({ headers: { 'x-api-key': key } });
+    interface Opened {
+      readonly extra: { readonly request: object; own?: object };
+    }
+    const perAddress = [{ name: 'front', by: 'ip', policy: perMinute(500) }] as const;
+
+    it.each([
+      ['alone', plan(999)],
+      ['beside a tier of addresses', [...plan(999), ...perAddress]],
+    ])('is looked up once for 100 aliases (SEC-21, SEC-31): %s', async (_what, tiers) => {
+      const { send } = await serve({ identity, tiers });
+
+      const { body } = await send(`{ ${aliases('look', 100)} who }`, sending('k1'));
+
+      expect(body.data.who).toBe('api-key holder of k1');
+      expect(lookups).toEqual(['k1']);
+    });
+
+    it('is looked up once for a batch, and again for the next request (SEC-21, SEC-32)', async () => {
+      const { post } = await serve({ identity, tiers: plan(999) });
+      const batch = Array.from({ length: 10 }, () => ({ query: `{ ${aliases('who', 10)} }` }));
+
+      const answers = await Promise.all(
+        ['k1', 'k2', 'made-up'].map((key) => post(batch, sending(key))),
+      );
+
+      const clients = answers.map(({ body }) =>
+        (body as { data: object }[]).flatMap(({ data }) => Object.values(data) as string[]),
+      );
+      expect(clients.map((ids) => new Set(ids))).toEqual([
+        new Set(['api-key holder of k1']),
+        new Set(['api-key holder of k2']),
+        new Set(['ip 127.0.0.1']),
+      ]);
+      expect(lookups.toSorted()).toEqual(['k1', 'k2', 'made-up']);
+    });
+
+    it.each<[string, Partial<ApolloDriverConfig>]>([
+      ['the context that Nest makes', {}],
+      ['its request as req', { context: ({ extra }: Opened) => ({ req: extra.request }) }],
+      [
+        'one context for all',
+        { context: ({ extra }: Opened) => (extra.own ??= { req: extra.request }) },
+      ],
+    ])(
+      'is looked up for each operation of a connection, with %s (SEC-33)',
+      async (_what, apollo) => {
+        const { connect } = await serve({ identity, tiers: plan(999) }, apollo);
+        const ask = connect(sending('k1'));
+
+        for (let n = 1; n <= 3; n++) {
+          expect((await ask(`{ ${aliases('look', 10)} }`))[0]!.errors).toBeUndefined();
+          expect(lookups).toHaveLength(n);
+        }
+      },
+    );
   });
 
   describe('over graphql-ws', () => {

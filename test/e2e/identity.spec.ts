@@ -486,7 +486,6 @@ describe.each(platforms)('on $name', ({ start }) => {
       ...numbers,
     });
 
-    // SEC-38, SEC-39, SEC-40
     const faults: [string, Partial<TierOptions>, IdentityOptions?][] = [
       ['limit throws', dynamic({ limit: explode })],
       ['limit rejects', dynamic({ limit: reject })],
@@ -524,7 +523,7 @@ describe.each(platforms)('on $name', ({ start }) => {
     ];
 
     it.each(faults.map(([fault, tier, who = identity]) => [fault, tier, who] as const))(
-      '%s: closed answers 503, open admits, and it is logged',
+      '%s: closed answers 503, open admits, and it is logged (SEC-38, SEC-39, SEC-40)',
       async (_fault, tier, who) => {
         for (const [onStoreFailure, expected] of [
           ['closed', 503],

@@ -30,7 +30,6 @@ const rows: [unknown, string][] = [
     { onStoreFailed: 'open' },
     "options: unknown option 'onStoreFailed'; did you mean 'onStoreFailure'?",
   ],
-  // redis, store: SEC-57
   [
     { redis: 'http://user:hunter2@x' },
     "redis: received text that is no Redis URL, expected 'redis://host:port' or 'rediss://host:port'",
@@ -293,7 +292,6 @@ const rows: [unknown, string][] = [
     numbers({ algorithm: undefined }),
     `tiers[0].algorithm: received undefined, expected ${ALGORITHMS}`,
   ],
-  // SEC-40
   ...[-1, NaN, 1.5, Infinity, '10', 2 ** 53, null, undefined].map((limit): [unknown, string] => [
     numbers({ limit }),
     `tiers[0].limit: received ${typeof limit === 'string' ? "'10'" : String(limit)}, expected ${LIMITS}`,
@@ -330,7 +328,7 @@ const rows: [unknown, string][] = [
   ],
 ];
 
-describe('options that cannot work fail at boot with one clear error', () => {
+describe('options that cannot work fail at boot with one clear error (SEC-40, SEC-57)', () => {
   it.each(rows.map(([options, message]) => [message, options] as const))(
     '%s',
     async (message, options) => {

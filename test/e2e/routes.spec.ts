@@ -361,7 +361,7 @@ describe.each(platforms)('on $name', ({ start }) => {
       expect(await admitted('/spelled/path', 2, { method: 'POST' })).toBe(1);
     });
 
-    // SEC-29: whichever spelling reaches the handler is counted with the others
+    // Whichever spelling reaches the handler is counted with the others
     it.each([
       ['HEAD', '/spelled/path', 'HEAD', {}],
       ['a query', '/spelled/path?page=2', 'GET', {}],

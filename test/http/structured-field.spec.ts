@@ -15,7 +15,7 @@ describe('isStructuredFieldString', () => {
     ['x'.repeat(64), true],
     ['x'.repeat(65), false],
     ['', false],
-    // SEC-59: what a header cannot carry
+    // What a header cannot carry
     ['a"b;x=\r\n', false],
     ['plan\n', false],
     ['a\u0000b', false],
@@ -39,7 +39,7 @@ describe('structuredFieldString', () => {
     ['a\\b', String.raw`"a\\b"`],
     ['\\"', String.raw`"\\\""`],
     ['a, b;q=1', '"a, b;q=1"'],
-    // SEC-59: what slipped past the check at boot is still no header injection
+    // What slipped past the check at boot is still no header injection
     ['a\r\nSet-Cookie: x', '"a??Set-Cookie: x"'],
     ['限é', '"??"'],
   ])('SEC-59: writes %j as %s', (text, field) => {

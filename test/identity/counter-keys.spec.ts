@@ -26,8 +26,7 @@ const part = fc.oneof(
 );
 
 describe('tuple', () => {
-  // SEC-23.
-  it(`tells different lists of parts apart, over ${RUNS} pairs`, () => {
+  it(`tells different lists of parts apart, over ${RUNS} pairs (SEC-23)`, () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 5 }), fc.array(part, { maxLength: 5 }), (a, b) => {
         expect(tuple(...a) === tuple(...b)).toBe(same(a, b));
@@ -50,8 +49,7 @@ describe('tuple', () => {
 });
 
 describe('CounterKeys', () => {
-  // SEC-23.
-  it(`gives no two different tuples one key, over ${RUNS} pairs`, () => {
+  it(`gives no two different tuples one key, over ${RUNS} pairs (SEC-23)`, () => {
     const tuples = fc.tuple(fc.array(part, { minLength: 4, maxLength: 4 }), fc.array(part));
 
     fc.assert(
@@ -62,8 +60,7 @@ describe('CounterKeys', () => {
     );
   });
 
-  // SEC-23.
-  it('gives as many keys as there are tuples, over a million pairs', () => {
+  it('gives as many keys as there are tuples, over a million pairs (SEC-23)', () => {
     const lists = fc.sample(fc.array(part, { minLength: 2, maxLength: 4 }), 3_000);
     const tuples = new Map(lists.map((list) => [JSON.stringify(list), list]));
 
@@ -86,7 +83,7 @@ describe('CounterKeys', () => {
     expect(keys.key('space', a)).not.toBe(keys.key('space', b));
   });
 
-  // SEC-26, SEC-65, user report 9.
+  // User report 9.
   it.each<[idea: string, name: string, scope: string, text: PolicyText, isSame: boolean]>([
     ['the same', 'tier', 'route', 'gcra:10/1m', true],
     ['another limit', 'tier', 'route', 'gcra:20/1m', true],
@@ -97,14 +94,13 @@ describe('CounterKeys', () => {
     ['another name', 'plan', 'route', 'gcra:10/1m', false],
     ['another scope', 'tier', 'routes', 'gcra:10/1m', false],
     ['a name that swallows the scope', 'tier5:route', '', 'gcra:10/1m', false],
-  ])('counts %s where the law says so', (_idea, name, scope, text, isSame) => {
+  ])('counts %s where the law says so (SEC-26, SEC-65)', (_idea, name, scope, text, isSame) => {
     const base = counterSpace(definePolicy('tier', 'gcra:10/1m', 'policy'), 'route');
     const other = counterSpace(definePolicy(name, text, 'policy'), scope);
 
     expect(keys.key(base, 'x') === keys.key(other, 'x')).toBe(isSame);
   });
 
-  // SEC-24, SEC-25.
   it.each([
     ['nothing', ''],
     ['one letter', 'a'],
@@ -113,7 +109,7 @@ describe('CounterKeys', () => {
     ['an empty tag', '{}'],
     ['64 KB', 'x'.repeat(65_536)],
     ['1 MB', '限'.repeat(2 ** 20)],
-  ])('makes a key of one length and one hash tag of %s', (_what, id) => {
+  ])('makes a key of one length and one hash tag of %s (SEC-24, SEC-25)', (_what, id) => {
     expect(keyOf(['space', id], ['user', id])).toMatch(/^rl\{\w\w\}:[\w-]{22}$/);
   });
 
@@ -124,8 +120,7 @@ describe('CounterKeys', () => {
     expect(new CounterKeys('rl', 'a secret of the tests').key(tuple('a'), tuple('b'))).toBe(first);
   });
 
-  // SEC-56.
-  it('shows nothing of who is counted', () => {
+  it('shows nothing of who is counted (SEC-56)', () => {
     expect(keyOf(['plan'], ['user', 'ada@example.org'])).not.toMatch(/plan|user|ada|example/);
   });
 

@@ -52,7 +52,7 @@ describe('definePolicy', () => {
     ['leaky-bucket:10/1s,maxDelay=2s,burst=20', 'leaky-bucket:10/1s,burst=20,maxDelay=2s', {}],
     ['leaky-bucket:10/1s,maxDelay=0', 'leaky-bucket:10/1s,maxDelay=0', { maxDelayMs: 0 }],
     ['leaky-bucket:10/1s,maxDelay=5s', 'leaky-bucket:10/1s', { maxDelayMs: 5000 }],
-    // A limit of 0 is honoured (SEC-40, user report 4).
+    // A limit of 0 is honoured (user report 4).
     ['fixed-window:0/1m', 'fixed-window:0/1m', { limit: 0 }],
     ['token-bucket:0/1m', 'token-bucket:0/1m', { limit: 0, burst: 0, rate: 0, unit: 1 }],
     ['gcra:0/1m,burst=0', 'gcra:0/1m', { burst: 0 }],
@@ -69,7 +69,7 @@ describe('definePolicy', () => {
     ['sliding-window-log:281474976710655/1m', 'sliding-window-log:281474976710655/1m', {}],
     ['sliding-window-counter:150119987579/1m', 'sliding-window-counter:150119987579/1m', {}],
     ['token-bucket:1/1m,burst=150119987579', 'token-bucket:1/1m,burst=150119987579', {}],
-  ])('takes %j', (written, text, numbers) => {
+  ])('takes %j (SEC-40)', (written, text, numbers) => {
     expect(define(written)).toMatchObject({ name: 'plan', text, ...numbers });
   });
 
@@ -92,7 +92,7 @@ describe('definePolicy', () => {
     ...[-1, 1.5, Number.NaN, Infinity, MAX + 1, null, true, 1n, [], {}, () => '1m'],
   ];
 
-  // SEC-40: one error, and it names the option, what was received and what is expected.
+  // One error, and it names the option, what was received and what is expected.
   it.each<[option: string, value: unknown, expected: RegExp]>([
     ...[undefined, ...notAWhole, ...notAtAll].map(wrong('limit', /a whole number from 0 to \d+/)),
     ...[...notAWhole, ...notAtAll]
@@ -109,7 +109,7 @@ describe('definePolicy', () => {
     ...[undefined, null, '', 1, 'GCRA ', 'constructor', '__proto__', [], ['gcra']].map(
       wrong('algorithm', /one of 'fixed-window', 'sliding-window-log', .*'leaky-bucket'/),
     ),
-  ])('refuses %s: %p', (option, value, expected) => {
+  ])('refuses %s: %p (SEC-40)', (option, value, expected) => {
     const message = refusal({ ...good, [option]: value });
 
     expect(message).toMatch(
@@ -178,8 +178,7 @@ describe('definePolicy', () => {
     expect(refusal(written)).toMatch(message);
   });
 
-  // SEC-48.
-  it('takes no prototype from parsed JSON', () => {
+  it('takes no prototype from parsed JSON (SEC-48)', () => {
     const parsed: unknown = JSON.parse(
       '{"algorithm":"gcra","limit":1,"window":"1m","__proto__":{"burst":1}}',
     );

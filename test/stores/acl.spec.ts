@@ -12,7 +12,7 @@ import { RedisServer, startCluster } from '../support/redis-server.js';
 import { atTime } from '../support/virtual-time.js';
 import { describeConformance } from './store-conformance.js';
 
-// RED-09, RED-26, SEC-68: what docs/operations.md tells operators to write, word by word.
+// RED-09, RED-26: what docs/operations.md tells operators to write, word by word.
 const docs = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
 
 const [documented, ofCluster] = [...docs.matchAll(/^ACL SETUSER (\S+) (.*)$/gm)].map(
@@ -48,7 +48,7 @@ const asLimiter = async ({ host, port }: RedisServer): Promise<OwnedClient> => {
   return client;
 };
 
-describe('RedisStore as the documented user', () => {
+describe('RedisStore as the documented user (SEC-68)', () => {
   describeConformance(async (clock) => {
     const { server, admin } = await serverWith(documented);
     const client = await asLimiter(server);

@@ -76,8 +76,8 @@ describe('MemoryStore', () => {
     expect(store.size).toBe(0);
   });
 
-  // SEC-50, user report 14.
-  it('sweeps what has expired as new keys come, without a timer', () => {
+  // User report 14.
+  it('sweeps what has expired as new keys come, without a timer (SEC-50)', () => {
     const store = new MemoryStore({ clock });
     const timers = timersRunning();
     flood(store, 1000, policyOf('fixed-window:10/1s'));
@@ -91,8 +91,7 @@ describe('MemoryStore', () => {
     expect(timersRunning()).toBe(timers);
   });
 
-  // SEC-51.
-  describe.each(TEN_AN_HOUR)('of a flood of fresh keys, under %s,', (text) => {
+  describe.each(TEN_AN_HOUR)('of a flood of fresh keys, under %s, (SEC-51)', (text) => {
     const policy = policyOf(text);
     const MAX_KEYS = 50;
 
@@ -158,9 +157,9 @@ describe('MemoryStore', () => {
     });
   });
 
-  // SEC-41: no timer holds longer than 2^31 ms.
+  // No timer holds longer than 2^31 ms.
   it.each<PolicyText>(['sliding-window-log:1/30d', 'token-bucket:1/30d', 'gcra:1/30d'])(
-    'is exact over thirty days: %s',
+    'is exact over thirty days: %s (SEC-41)',
     (text) => {
       const store = new MemoryStore({ clock });
       const charge = { policy: policyOf(text), key: 'key', cost: 1 };
@@ -175,8 +174,7 @@ describe('MemoryStore', () => {
     },
   );
 
-  // SEC-49, SEC-50.
-  it('stays flat however many keys come', () => {
+  it('stays flat however many keys come (SEC-49, SEC-50)', () => {
     const store = new MemoryStore({ clock, maxKeys: 10_000 });
     flood(store, 10_000);
     const before = heapMb();

@@ -7,8 +7,8 @@ import { startCluster, type RedisCluster } from '../support/redis-server.js';
 import { atTime } from '../support/virtual-time.js';
 import { describeConformance } from './store-conformance.js';
 
-// SEC-24, RED-16, user report 28.
-describe('RedisClusterStore on three masters and three replicas', () => {
+// RED-16, user report 28.
+describe('RedisClusterStore on three masters and three replicas (SEC-24)', () => {
   let cluster: RedisCluster;
   let client: Cluster;
   let store: RedisClusterStore;

@@ -307,8 +307,7 @@ describe('a connection of its own', () => {
   });
 });
 
-// SEC-69.
-describe('TLS', () => {
+describe('TLS (SEC-69)', () => {
   it('is spoken for rediss and for tls options, and trusts no stranger', async () => {
     const front = await startTls(server);
     stops.push(() => front.close());

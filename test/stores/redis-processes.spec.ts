@@ -19,8 +19,8 @@ const TEN: readonly PolicyText[] = [
   'leaky-bucket:10/3650d,burst=10,maxDelay=3650d',
 ];
 
-// SEC-54, user report 7.
-describe(`${CALLS} simultaneous calls from ${PROCESSES} processes`, () => {
+// User report 7.
+describe(`${CALLS} simultaneous calls from ${PROCESSES} processes (SEC-54)`, () => {
   let server: RedisServer;
   let redis: Redis;
   let store: RedisStore;
@@ -49,16 +49,18 @@ describe(`${CALLS} simultaneous calls from ${PROCESSES} processes`, () => {
     ]);
   });
 
-  // SEC-55.
-  it.each(TEN)('charge two tiers for nothing but what a third admits: %s', async (text) => {
-    const texts: PolicyText[] = ['token-bucket:1000/3650d', 'fixed-window:1000/3650d', text];
-    const charges = texts.map((each) => chargeOf(policyOf(each), newSubject()));
-    const tiers = texts.map((policy, index) => ({ policy, key: charges[index]!.key }));
+  it.each(TEN)(
+    'charge two tiers for nothing but what a third admits: %s (SEC-55)',
+    async (text) => {
+      const texts: PolicyText[] = ['token-bucket:1000/3650d', 'fixed-window:1000/3650d', text];
+      const charges = texts.map((each) => chargeOf(policyOf(each), newSubject()));
+      const tiers = texts.map((policy, index) => ({ policy, key: charges[index]!.key }));
 
-    const admitted = await burst.admitted({ calls: CALLS / PROCESSES, tiers });
-    const left = await store.decide({ verb: 'peek', charges });
+      const admitted = await burst.admitted({ calls: CALLS / PROCESSES, tiers });
+      const left = await store.decide({ verb: 'peek', charges });
 
-    expect(admitted).toBe(10);
-    expect(left.map(({ remaining }) => remaining)).toEqual([990, 990, 0]);
-  });
+      expect(admitted).toBe(10);
+      expect(left.map(({ remaining }) => remaining)).toEqual([990, 990, 0]);
+    },
+  );
 });

@@ -170,8 +170,8 @@ describe('the time to live', () => {
     });
   });
 
-  // SEC-53, user report 30.
-  it('leaves nothing behind once all is idle', async () => {
+  // User report 30.
+  it('leaves nothing behind once all is idle (SEC-53)', async () => {
     await redis.flushall();
     const texts = TEN_AN_HOUR.map((text) => text.replaceAll('1h', '10ms') as PolicyText);
     const charges = texts.map((text) => chargeOf(policyOf(text), newSubject()));
@@ -319,7 +319,6 @@ describe('the script', () => {
     expect(String(reply)).toMatch(/^\d+/);
   });
 
-  // SEC-45.
   it.each<[text: PolicyText, verb: Verb, cost: number]>([
     [`fixed-window:${MAX}/1ms`, 'consume', MAX],
     [`fixed-window:${MAX}/3650d`, 'consume', MAX - 1],
@@ -330,7 +329,7 @@ describe('the script', () => {
     ['gcra:1/1ms', 'charge', MAX],
     ['leaky-bucket:7/3650d', 'charge', MAX],
     ['gcra:10/1h', 'block', 3650 * 24 * HOUR],
-  ])('writes numbers out in full: %s, %s %i', async (text, verb, cost) => {
+  ])('writes numbers out in full: %s, %s %i (SEC-45)', async (text, verb, cost) => {
     const once = chargeOf(policyOf(text), newSubject());
     const { keys, args } = encode([{ verb, charges: [{ ...once, cost }] }]);
 
@@ -341,7 +340,7 @@ describe('the script', () => {
 });
 
 describe('a reply of another shape', () => {
-  // SEC-46: an answer that is not one must never admit or refuse anybody.
+  // An answer that is not one must never admit or refuse anybody.
   it.each<[reply: unknown]>([
     [undefined],
     [null],
@@ -366,7 +365,7 @@ describe('a reply of another shape', () => {
     [[1760000400000, -2, 9, 1, 0]],
     [[1760000400000, -3, 9, 1, 0]],
     [Buffer.from('1760000400000 0 9 1 0')],
-  ])('rejects: %j', async (reply) => {
+  ])('rejects: %j (SEC-46)', async (reply) => {
     const strange = new RedisStore({ run: () => Promise.resolve(reply) });
     const charges = [chargeOf(policyOf('gcra:10/1h'), newSubject())];
 

@@ -89,8 +89,8 @@ export function describeConformance(open: OpenStore): void {
       expect(due).toMatchObject({ remaining: 10, resetAfterMs: 0 });
     });
 
-    // User report 1, SEC-43.
-    it('charges nothing for a refusal', async () => {
+    // User report 1.
+    it('charges nothing for a refusal (SEC-43)', async () => {
       await one('consume', costing(8));
       const before = await look(once);
 
@@ -136,8 +136,8 @@ export function describeConformance(open: OpenStore): void {
       expect(await look(once)).toEqual(before);
     });
 
-    // User report 11, SEC-67.
-    it('refunds to full and no further', async () => {
+    // User report 11.
+    it('refunds to full and no further (SEC-67)', async () => {
       await one('consume', costing(3));
 
       const refunded = await one('refund', costing(100));
@@ -230,8 +230,7 @@ export function describeConformance(open: OpenStore): void {
     });
   });
 
-  // SEC-65.
-  it('starts afresh under another algorithm', async () => {
+  it('starts afresh under another algorithm (SEC-65)', async () => {
     const subject = newSubject();
 
     for (const text of TEN_AN_HOUR) {
@@ -261,14 +260,13 @@ export function describeConformance(open: OpenStore): void {
     expect(await one('refund', once)).toMatchObject({ remaining: 1 });
   });
 
-  // SEC-42.
   it.each<PolicyText>([
     'fixed-window:1/500ms',
     'sliding-window-log:1/500ms',
     'token-bucket:1/500ms',
     'fixed-window:1/1500ms',
     'gcra:1/1500ms',
-  ])('is as exact below and between seconds: %s', async (text) => {
+  ])('is as exact below and between seconds: %s (SEC-42)', async (text) => {
     const once = chargeOf(policyOf(text), newSubject());
     await one('consume', once);
     const { retryAfterMs } = await one('consume', once);
@@ -300,8 +298,8 @@ export function describeConformance(open: OpenStore): void {
       expect(remainders(decisions)).toEqual([99, 49, 4]);
     });
 
-    // SEC-55, user report 2.
-    it('charges none when the third refuses', async () => {
+    // User report 2.
+    it('charges none when the third refuses (SEC-55)', async () => {
       await one('consume', { ...charges[2], cost: 5 });
 
       const decisions = await ask('consume', ...charges);

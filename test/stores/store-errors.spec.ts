@@ -497,9 +497,8 @@ describe('an error', () => {
     expect(classifyStoreError(late)).toBe('ambiguous');
   });
 
-  // SEC-46.
   it.each([undefined, [], [1, 'x', 1, 1, 1, 1], 'OK'])(
-    'of the reply %p is a bug',
+    'of the reply %p is a bug (SEC-46)',
     async (reply) => {
       const charges = [chargeOf(policyOf('gcra:10/1h'), newSubject())];
 
