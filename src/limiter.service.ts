@@ -21,6 +21,9 @@ import type { LimiterStatus } from './limiter-status.js';
 import { StoreWatch } from './store-watch.js';
 import { Turns } from './turns.js';
 
+/** About a millisecond of Redis. */
+const MAX_CHARGES = 256;
+
 export interface ConsumeOptions {
   /** Whole units, 0 or more. Default 1. */
   cost?: number;
@@ -68,10 +71,15 @@ export class LimiterService implements OnApplicationShutdown {
     return decision!;
   }
 
-  /** Charges all or none, in one step. */
+  /** Charges all or none, in one step; 256 at most. */
   async consumeAll(charges: readonly ChargeRequest[]): Promise<CombinedDecision> {
     if (!Array.isArray(charges) || charges.length === 0) {
       throw new RateLimitUsageError(mismatch(charges, 'an array of one charge or more'));
+    }
+    if (charges.length > MAX_CHARGES) {
+      throw new RateLimitUsageError(
+        `received ${charges.length} charges, expected ${MAX_CHARGES} at most: they hold Redis for one script`,
+      );
     }
     const decisions = await this.store.decide({
       verb: 'consume',

@@ -201,6 +201,16 @@ describe.each<[name: string, makeStore: MakeStore]>([
         code: 'RATE_LIMIT_USAGE',
       });
     });
+
+    it('takes 256 charges and no more, because they are one script', async () => {
+      const many = (count: number) =>
+        Array.from({ length: count }, (_, n) => ({ policy: 'plan', key: `${key}-${n}` }));
+
+      expect((await limiter.consumeAll(many(256))).decisions).toHaveLength(256);
+      await expect(limiter.consumeAll(many(257))).rejects.toThrow(
+        'received 257 charges, expected 256 at most',
+      );
+    });
   });
 
   it('peeks without charging', async () => {
