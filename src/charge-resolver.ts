@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { andThen } from './and-then.js';
 import { withDeadline } from './deadline.js';
 import { asPromise } from './identity/as-promise.js';
-import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
+import { globalSubject, namedSubject, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { printed } from './policies/configuration-error.js';
 import type { Policy } from './policies/policy.js';
@@ -53,7 +53,7 @@ export class ChargeResolver {
     const subject = this.subjectOf(tier, question, context);
     if (subject === undefined) return undefined;
     // What most tiers of most requests are, without a function made for each.
-    if (typeof subject === 'string' && policy !== undefined && typeof cost === 'number') {
+    if (!(subject instanceof Promise) && policy !== undefined && typeof cost === 'number') {
       return this.charge(tier, policy, subject, cost);
     }
     return andThen(subject, (known) => {
@@ -66,10 +66,12 @@ export class ChargeResolver {
     });
   }
 
-  private charge(tier: Tier, policy: Policy, subject: string, cost: number): Charge {
+  private charge(tier: Tier, policy: Policy, subject: string | Client, cost: number): Charge {
     checkCost(cost);
     const { isShadow, onStoreFailure } = tier;
-    const key = this.keys.key(tier.space(policy), subject);
+    const space = tier.space(policy);
+    const key =
+      typeof subject === 'string' ? this.keys.key(space, subject) : this.keys.keyOf(space, subject);
     return { policy, key, cost, isShadow, onStoreFailure };
   }
 
@@ -113,7 +115,7 @@ export class ChargeResolver {
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
-  ): string | undefined | Promise<string | undefined> {
+  ): string | Client | undefined | Promise<string | Client | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
     try {
@@ -206,7 +208,6 @@ function contextFor({ request, execution }: Question, client: Client): RateLimit
   return execution === undefined ? { request, client } : { request, client, execution };
 }
 
-function subjectFor(who: string | Client | null | undefined): string | undefined {
-  if (typeof who === 'string') return namedSubject(who);
-  return who ? subjectOf(who) : undefined;
+function subjectFor(who: string | Client | null | undefined): string | Client | undefined {
+  return typeof who === 'string' ? namedSubject(who) : (who ?? undefined);
 }
