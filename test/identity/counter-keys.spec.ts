@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import * as fc from 'fast-check';
-import { globalSubject, namedSubject, subjectOf } from '../../src/identity/client.js';
+import { globalSubject, namedSubject, subjectOf, type Client } from '../../src/identity/client.js';
 import { CounterKeys } from '../../src/identity/counter-keys.js';
 import { tuple } from '../../src/identity/tuple.js';
 import { SHARD_TAGS } from '../../src/identity/shard-tags.js';
