@@ -62,7 +62,7 @@ const hostile = [
   ...['\\', '\n', '\u202e', '\ud800', '1m', '1,', 'a@b=', 'a@b=c;', 'gcra:1/1m,', '1.1.1.1, '],
 ];
 
-beforeAll(() => Logger.overrideLogger(false));
+beforeAll(() => void Logger.overrideLogger(false));
 
 describe('time to read hostile text grows as its length does, and no faster (SEC-63)', () => {
   it.each(readers)('%s', (_what, read) => {
