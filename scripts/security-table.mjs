@@ -14,10 +14,10 @@ const ID = /SEC-\d+/g;
 const problems = [];
 const tests = testsById();
 const table = tableOf(tests);
-const text = readFileSync(page, 'utf8');
-const made = withTable(text, table);
+const current = readFileSync(page, 'utf8');
+const made = withTable(current, table);
 if (process.argv.includes('--check')) {
-  if (made !== text) problems.push('docs/security.md is not up to date: npm run docs:security');
+  if (made !== current) problems.push('docs/security.md is not up to date: npm run docs:security');
 } else writeFileSync(page, made);
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
