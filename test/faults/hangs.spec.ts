@@ -20,7 +20,7 @@ const TURN_MS = 400;
 const THRESHOLD = 5;
 /** Scripts under way, and those that were waiting for one of them. */
 const CONCURRENCY = 4;
-const PLENTY: NamedPolicy = { name: 'plenty', policy: 'token-bucket:1000000/1d' };
+const PLENTY: NamedPolicy = { name: 'plenty', policy: 'sliding-window-counter:1000000/1d' };
 const OPEN: NamedPolicy = { ...PLENTY, name: 'open', onStoreFailure: 'open' };
 
 const stops = new Stops();

@@ -7,15 +7,15 @@ export interface Measurement {
   readonly ids: readonly string[];
   /** Statuses and sources of answers while it lasted. */
   readonly answers: string;
-  /** Of any request, from the fault until all was well again. */
-  readonly worstMs: number;
+  /** Of any request, from the fault until all was well again; absent where nobody was in a hurry. */
+  readonly worstMs?: number;
   /** From the fault until nothing but probes was sent; absent where it never came to that. */
   readonly detectedMs?: number;
   readonly admitted: number;
   readonly limit: number;
   readonly bound: number;
-  /** From the end of the fault until every process decided in Redis again. */
-  readonly recoveredMs: number;
+  /** From the end of the fault until every process decided in Redis again; absent likewise. */
+  readonly recoveredMs?: number;
 }
 
 /** For `npm run faults`, which makes the table of them. */
