@@ -45,9 +45,10 @@ export class Gate {
 
   failed(error: unknown, askedAt: number): void {
     const kind = classifyStoreError(error);
-    this.health.failed(kind, withoutArguments(error).message);
     const { breaker } = STORE_ERRORS[kind];
     if (breaker === 'ignores') this.breaker.undecided(askedAt);
-    else if (this.breaker.failed(askedAt, breaker === 'opens')) this.health.gateOpened();
+    const opens = breaker !== 'ignores' && this.breaker.failed(askedAt, breaker === 'opens');
+    this.health.failed(kind, withoutArguments(error).message, opens);
+    if (opens) this.health.gateOpened();
   }
 }

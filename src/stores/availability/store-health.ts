@@ -76,10 +76,11 @@ export class StoreHealth {
     this.change(() => this.away--);
   }
 
-  failed(kind: StoreErrorKind, message: string): void {
+  /** `isOpening`: the change that it makes tells of it, too. */
+  failed(kind: StoreErrorKind, message: string, isOpening = false): void {
     this.failures[kind] = (this.failures[kind] ?? 0) + 1;
     this.lastFailure = { kind, message };
-    this.listener?.failed(this.lastFailure);
+    if (!isOpening) this.listener?.failed(this.lastFailure);
   }
 
   decidedBy(policy: FailurePolicy): void {
