@@ -1,9 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format } from 'prettier';
 import { ratio } from './statistics.mjs';
 
 const OWN = 'nestjs-sluice';
+const GROWTH =
+  'Three tiers, 1000 keys, one process and one server where the row does not say otherwise; 64 in flight in each process.';
 
 /** Writes results.json and results.md, formatted as the repository asks; answers the latter. */
 export async function report(results) {
@@ -12,28 +14,52 @@ export async function report(results) {
   const json = JSON.stringify(results, (key, value) => (key === 'rounds' ? undefined : value));
   const formatted = await format(json, { parser: 'json', printWidth: 100 });
   writeFileSync(join(import.meta.dirname, 'results.json'), formatted);
+  if (!results.isQuick) await publish(results);
   return text;
+}
+
+/** Puts what everybody asks for into docs/performance.md, between its marks. */
+async function publish(results) {
+  const file = join(import.meta.dirname, '../docs/performance.md');
+  const parts = {
+    figures: `${machineLine(results.machine)}\n\n${figuresTable(results.figures)}`,
+    growth: `${GROWTH}\n\n${growthTable(results.growth)}`,
+  };
+  let text = readFileSync(file, 'utf8');
+  for (const [name, part] of Object.entries(parts)) {
+    const marked = new RegExp(`<!-- ${name} -->.*<!-- /${name} -->`, 's');
+    text = text.replace(marked, () => `<!-- ${name} -->\n\n${part}\n\n<!-- /${name} -->`);
+  }
+  writeFileSync(file, await format(text, { parser: 'markdown' }));
+}
+
+function machineLine({ date, cpu, cores, node, redis, versions }) {
+  const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${date}, ${cpu}, ${cores} cores, Node ${node}, Redis ${redis}; ${packages.join(', ')}.`;
+}
+
+function figuresTable(figures) {
+  return table(
+    ['what', 'against', 'figure', 'measured', ''],
+    figures.map((row) => [
+      row.what,
+      row.against,
+      `${row.is === 'at least' ? '≥' : '≤'} ${number(row.figure)}`,
+      number(row.measured),
+      row.isMet ? 'met' : '**missed**',
+    ]),
+  );
 }
 
 function markdown(results) {
   const { machine, isQuick, figures, oneTier, threeTiers, inProcess, http, memoryPerKey } = results;
-  const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`);
   return [
     '# Measured side by side',
-    `${machine.date}, ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}, Redis ${machine.redis}; ${versions.join(', ')}.`,
+    machineLine(machine),
     isQuick ? '**A quick run: rounds too short to conclude anything from.**' : '',
     'Values are medians of the rounds, ratios are medians of the quotients within a round. `README.md` says what each contender is given.',
     '## Figures',
-    table(
-      ['what', 'against', 'figure', 'measured', ''],
-      figures.map((row) => [
-        row.what,
-        row.against,
-        `${row.is === 'at least' ? '≥' : '≤'} ${number(row.figure)}`,
-        number(row.measured),
-        row.isMet ? 'met' : '**missed**',
-      ]),
-    ),
+    figuresTable(figures),
     '## Decisions through Redis',
     ...decisionTables('One tier', oneTier),
     ...decisionTables('Three tiers', threeTiers),
@@ -48,7 +74,7 @@ function markdown(results) {
     contenderTable(results.attack.contenders),
     results.attack.deniedCache ? `Denied cache: ${results.attack.deniedCache}.` : '',
     '## How cost grows',
-    'Three tiers, 1000 keys, one process and one server where the row does not say otherwise; 64 in flight in each process.',
+    GROWTH,
     growthTable(results.growth),
   ].join('\n\n');
 }
