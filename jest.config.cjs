@@ -10,7 +10,7 @@ module.exports = {
   moduleFileExtensions: ['ts', 'js', 'json'],
   moduleNameMapper: {
     '^nestjs-sluice$': '<rootDir>/src/index.ts',
-    '^nestjs-sluice/(config|testing)$': '<rootDir>/src/$1/index.ts',
+    '^nestjs-sluice/(config|terminus|testing)$': '<rootDir>/src/$1/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   // dist holds a second package.json, which Jest's module map would otherwise pick up.

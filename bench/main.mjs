@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { attack } from './attack.mjs';
 import { decisions } from './decisions.mjs';
 import { figures } from './figures.mjs';
+import { growth } from './growth.mjs';
 import { http } from './http.mjs';
 import { inProcess } from './in-process.mjs';
 import { machine } from './machine.mjs';
@@ -18,6 +19,7 @@ const SCENARIOS = {
   http,
   memoryPerKey,
   attack,
+  growth,
 };
 
 const start = performance.now();

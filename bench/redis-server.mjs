@@ -9,12 +9,15 @@ import { connect } from './redis-client.mjs';
 const BINARY = process.env.REDIS_SERVER_BIN || 'redis-server';
 
 /** A redis-server of the benchmark's own: in memory, on a free port, gone when the process ends. */
-export async function startRedis() {
+export async function startRedis(settings = []) {
   const port = await freePort();
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   const child = spawn(
     BINARY,
-    ['--port', port, '--bind', '127.0.0.1', '--dir', directory, '--save', '', '--appendonly', 'no'],
+    [
+      ...['--port', port, '--bind', '127.0.0.1', '--dir', directory, '--save', ''],
+      ...['--appendonly', 'no', ...settings],
+    ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const kill = () => child.kill('SIGKILL');

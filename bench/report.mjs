@@ -47,6 +47,9 @@ function markdown(results) {
     '## One client far past its limit, 64 in flight',
     contenderTable(results.attack.contenders),
     results.attack.deniedCache ? `Denied cache: ${results.attack.deniedCache}.` : '',
+    '## How cost grows',
+    'Three tiers, 1000 keys, one process and one server where the row does not say otherwise; 64 in flight in each process.',
+    growthTable(results.growth),
   ].join('\n\n');
 }
 
@@ -105,6 +108,21 @@ function httpTable(apps) {
       number(ratio(rounds, apps.none.rounds, 'requestsPerSecond')),
       ...[medians.p50Ms, medians.p99Ms, medians.nodeCpuUs, medians.appBusy].map(number),
     ]),
+  );
+}
+
+function growthTable(growth) {
+  return table(
+    ['with', '', 'decisions/s', 'Node CPU µs', 'Redis CPU µs'],
+    Object.entries(growth).flatMap(([what, byCount]) =>
+      Object.entries(byCount).map(([count, { medians }]) => [
+        what,
+        count,
+        Math.round(medians.decisionsPerSecond),
+        number(medians.nodeCpuUs),
+        number(medians.redisCpuUs),
+      ]),
+    ),
   );
 }
 

@@ -58,11 +58,6 @@ local function whole(text)
   return number and number >= 0 and number <= MAX and number % 1 == 0 and number or nil
 end
 
--- How many follow: no more than were sent, so that no count keeps Redis busy.
-local function count(text)
-  return math.min(whole(text) or 0, #args + #keys)
-end
-
 local function algorithm(name)
   -- @include shared
 
@@ -78,24 +73,37 @@ end
 
 local shapes, algorithms = {}, {}
 local position = 2
-for index = 1, count(args[2]) do
-  local verb, size = args[position + 1], count(args[position + 2])
+-- Every loop ends where what was sent ends, so that no count keeps Redis busy.
+for index = 1, tonumber(args[2]) or 0 do
+  local verb, size = args[position + 1], whole(args[position + 2])
+  if not size then
+    break
+  end
   local shape, isValid = { size = size }, true
   position = position + 2
   for place = 1, size do
-    local name = args[position + 1] or ''
-    local limit, window, burst = whole(args[position + 2]), whole(args[position + 3]), whole(args[position + 4])
-    local maxDelay, rate, unit = whole(args[position + 5]), whole(args[position + 6]), whole(args[position + 7])
-    local cost = whole(args[position + 8])
+    local name = args[position + 1]
+    if not name then
+      isValid = false
+      break
+    end
+    local limit, window, cost = whole(args[position + 2]), whole(args[position + 3]), whole(args[position + 8])
     local known = algorithms[name]
     if known == nil then
       known = algorithm(name) or false
       algorithms[name] = known
     end
+    local isBucket = known and known.isBucket
+    -- What a window has no use for is not read, because reading a number is dear.
+    local burst, maxDelay, rate, unit = limit, 0, 0, 1
+    if isBucket then
+      burst, maxDelay = whole(args[position + 4]), whole(args[position + 5])
+      rate, unit = whole(args[position + 6]), whole(args[position + 7])
+    end
     if known and limit and window and window > 0 and burst and maxDelay and rate and unit and unit > 0 and cost then
       shape[place] = {
         law = known.law, form = known.form, bytes = known.bytes, isAligned = known.isAligned,
-        isLevel = known.isLevel, isQueue = known.isQueue, capacity = known.isBucket and burst or limit,
+        isLevel = known.isLevel, isQueue = known.isQueue, capacity = burst,
         limit = limit, window = window, burst = burst, maxDelay = maxDelay, rate = rate, unit = unit,
         cost = cost, isEnforced = args[position + 9] == '1',
       }
@@ -114,10 +122,13 @@ if #keys > 0 then
 end
 
 local first = 0
-for index = 1, count(args[position + 1]) do
-  local shape = shapes[tonumber(args[position + 2 * index])] or { size = #keys + 1 }
+for index = 1, tonumber(args[position + 1]) or 0 do
+  local shape = shapes[tonumber(args[position + 2 * index])]
+  if not shape then
+    break
+  end
   local size, act = shape.size, shape.act
-  for _ = 1, count(args[position + 2 * index + 1]) do
+  for _ = 1, size > 0 and tonumber(args[position + 2 * index + 1]) or 0 do
     if first + size > #keys then
       break
     end

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { andThen } from './and-then.js';
 import { withDeadline } from './deadline.js';
 import { asPromise } from './identity/as-promise.js';
-import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
+import { globalSubject, namedSubject, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
 import { printed } from './policies/configuration-error.js';
 import type { Policy } from './policies/policy.js';
@@ -49,20 +49,29 @@ export class ChargeResolver {
     question: Question,
     context: RateLimitContext | undefined,
   ): Charge | undefined | Promise<Charge | undefined> {
-    return andThen(this.subjectOf(tier, question, context), (subject) => {
-      if (subject === undefined) return undefined;
-      return andThen(this.policyOf(tier, context), (policy) =>
-        andThen(this.ask(tier.cost, context, `the cost of '${tier.name}'`), (cost) =>
-          this.charge(tier, policy, subject, cost),
+    const { policy, cost } = tier;
+    const subject = this.subjectOf(tier, question, context);
+    if (subject === undefined) return undefined;
+    // What most tiers of most requests are, without a function made for each.
+    if (!(subject instanceof Promise) && policy !== undefined && typeof cost === 'number') {
+      return this.charge(tier, policy, subject, cost);
+    }
+    return andThen(subject, (known) => {
+      if (known === undefined) return undefined;
+      return andThen(this.policyOf(tier, context), (numbers) =>
+        andThen(this.ask(cost, context, `the cost of '${tier.name}'`), (units) =>
+          this.charge(tier, numbers, known, units),
         ),
       );
     });
   }
 
-  private charge(tier: Tier, policy: Policy, subject: string, cost: number): Charge {
+  private charge(tier: Tier, policy: Policy, subject: string | Client, cost: number): Charge {
     checkCost(cost);
     const { isShadow, onStoreFailure } = tier;
-    const key = this.keys.key(tier.space(policy), subject);
+    const space = tier.space(policy);
+    const key =
+      typeof subject === 'string' ? this.keys.key(space, subject) : this.keys.keyOf(space, subject);
     return { policy, key, cost, isShadow, onStoreFailure };
   }
 
@@ -95,24 +104,29 @@ export class ChargeResolver {
   }
 
   private contextOf(tier: Tier, question: Question): RateLimitContext | Promise<RateLimitContext> {
-    const client = this.orAddress(tier, question, () => this.clientOf(question));
-    return andThen(client, (known) => contextFor(question, known));
+    const client = this.clientOf(question);
+    if (!(client instanceof Promise)) return contextFor(question, client);
+    return client
+      .catch((error: unknown) => this.addressInstead(tier, question, error))
+      .then((known) => contextFor(question, known));
   }
 
   private subjectOf(
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
-  ): string | undefined | Promise<string | undefined> {
+  ): string | Client | undefined | Promise<string | Client | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
-    const who = this.orAddress<string | Client | null | undefined>(tier, question, () =>
-      typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question),
-    );
-    return andThen(who, (known) => {
-      if (typeof known === 'string') return namedSubject(known);
-      return known ? subjectOf(known) : undefined;
-    });
+    try {
+      const who = typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question);
+      if (!(who instanceof Promise)) return subjectFor(who);
+      return who.then(subjectFor, (error: unknown) =>
+        subjectFor(this.addressInstead(tier, question, error)),
+      );
+    } catch (error) {
+      return subjectFor(this.addressInstead(tier, question, error));
+    }
   }
 
   private policyOf(tier: Tier, context: RateLimitContext | undefined): Policy | Promise<Policy> {
@@ -122,22 +136,14 @@ export class ChargeResolver {
   }
 
   /** Who cannot be told is counted under the address, where the tier limits with what it has. */
-  private orAddress<T>(
+  private addressInstead(
     { name, onStoreFailure }: Tier,
     { visit }: Question,
-    who: () => T | Promise<T>,
-  ): T | Client | Promise<T | Client> {
-    const instead = (error: unknown): Client => {
-      if (onStoreFailure !== 'local') throw error;
-      this.log.resolverFailed(`the client of '${name}'`, error);
-      return visit.identity.ip();
-    };
-    try {
-      const known = who();
-      return known instanceof Promise ? known.catch(instead) : known;
-    } catch (error) {
-      return instead(error);
-    }
+    error: unknown,
+  ): Client {
+    if (onStoreFailure !== 'local') throw error;
+    this.log.resolverFailed(`the client of '${name}'`, error);
+    return visit.identity.ip();
   }
 
   private named(
@@ -200,4 +206,8 @@ export class ChargeResolver {
 
 function contextFor({ request, execution }: Question, client: Client): RateLimitContext {
   return execution === undefined ? { request, client } : { request, client, execution };
+}
+
+function subjectFor(who: string | Client | null | undefined): string | Client | undefined {
+  return typeof who === 'string' ? namedSubject(who) : (who ?? undefined);
 }

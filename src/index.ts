@@ -10,12 +10,14 @@ export type {
   IpOptions,
   VerifiedKey,
 } from './identity/identity-options.js';
+export type { LimiterStatus, StoreKind } from './limiter-status.js';
 export {
   LimiterService,
   type AcquireOptions,
   type CombinedDecision,
   type ConsumeOptions,
 } from './limiter.service.js';
+export type { DecisionCount, DecisionOutcome, MetricsSnapshot } from './metrics-snapshot.js';
 export { RateLimitConfigurationError } from './policies/configuration-error.js';
 export { definePolicy } from './policies/define-policy.js';
 export type { Duration, DurationText } from './policies/duration.js';
@@ -26,9 +28,11 @@ export {
   RateLimitResult,
   SkipRateLimit,
 } from './rate-limit.decorators.js';
+export { RateLimitEvents, type RateLimitEventMap, type TierDecided } from './rate-limit.events.js';
 export { RateLimitException } from './rate-limit.exception.js';
 export { RateLimitGuard } from './rate-limit.guard.js';
 export { RateLimitInterceptor } from './rate-limit.interceptor.js';
+export { RateLimitMetrics } from './rate-limit.metrics.js';
 export { RateLimitModule } from './rate-limit.module.js';
 export type {
   RateLimitModuleExtras,
@@ -40,6 +44,7 @@ export type {
 } from './rate-limit.options.js';
 export { RATE_LIMIT_MODULE_OPTIONS, RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
 export type { ChargeRequest, KeyRef, NamedPolicy, PolicyRef } from './service-charges.js';
+export type { StoreFailure, StoreState, StoreStatus } from './stores/availability/store-health.js';
 export { RateLimitUsageError } from './stores/check-cost.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export {
@@ -60,6 +65,7 @@ export {
   type Script,
   type ScriptRunner,
 } from './stores/redis/script-runner.js';
+export type { StoreErrorKind } from './stores/redis/store-error.js';
 export type { RateLimitContext, Resolvable } from './tiers/rate-limit-context.js';
 export type {
   CountedBy,

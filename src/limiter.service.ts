@@ -17,7 +17,12 @@ import {
   type Decision,
   type Verb,
 } from './stores/rate-limit.store.js';
+import type { LimiterStatus } from './limiter-status.js';
+import { StoreWatch } from './store-watch.js';
 import { Turns } from './turns.js';
+
+/** About a millisecond of Redis. */
+const MAX_CHARGES = 256;
 
 export interface ConsumeOptions {
   /** Whole units, 0 or more. Default 1. */
@@ -53,6 +58,7 @@ export class LimiterService implements OnApplicationShutdown {
     settings: RateLimitSettings,
     private readonly store: RateLimitStore,
     private readonly charges: ServiceCharges,
+    private readonly watch: StoreWatch,
   ) {
     this.turns = new Turns(settings.clock);
   }
@@ -65,10 +71,15 @@ export class LimiterService implements OnApplicationShutdown {
     return decision!;
   }
 
-  /** Charges all or none, in one step. */
+  /** Charges all or none, in one step; 256 at most. */
   async consumeAll(charges: readonly ChargeRequest[]): Promise<CombinedDecision> {
     if (!Array.isArray(charges) || charges.length === 0) {
       throw new RateLimitUsageError(mismatch(charges, 'an array of one charge or more'));
+    }
+    if (charges.length > MAX_CHARGES) {
+      throw new RateLimitUsageError(
+        `received ${charges.length} charges, expected ${MAX_CHARGES} at most: they hold Redis for one script`,
+      );
     }
     const decisions = await this.store.decide({
       verb: 'consume',
@@ -133,6 +144,20 @@ export class LimiterService implements OnApplicationShutdown {
   /** Forgets a key: its counter and its block. */
   async reset(policy: PolicyRef, key: KeyRef) {
     return this.one('reset', { policy, key });
+  }
+
+  /** How the store is, as far as decisions have told. Asks nobody. */
+  status(): LimiterStatus {
+    return this.watch.status;
+  }
+
+  /**
+   * The same after the store was asked, which takes `timeoutMs` at most and changes nothing there:
+   * for health checks, where no request may come that would find out. Never rejects.
+   */
+  async probe(): Promise<LimiterStatus> {
+    await this.watch.probe();
+    return this.watch.status;
   }
 
   private one(verb: Verb, request: ChargeRequest): Promise<Decision> {

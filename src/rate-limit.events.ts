@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { Injectable, Logger } from '@nestjs/common';
+import { types } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import { RateLimitLog } from './rate-limit.log.js';
 import type { StoreStatus } from './stores/availability/store-health.js';
 import type { Decision } from './stores/rate-limit.store.js';
 
@@ -16,8 +18,8 @@ export interface TierDecided {
 
 /** What an app can listen to, by name. No event holds a key, an identity or a secret. */
 export interface RateLimitEventMap {
-  /** Once per tier of every request. */
-  decided: [TierDecided];
+  /** Once per tier of every request. What LimiterService decides is its caller's to tell. */
+  decided: [decided: TierDecided];
   /** Once per change of the store's state: it went away, parts of it did, it is back. */
   store: [status: StoreStatus, previous: StoreStatus];
   /** What was admitted here while the store was away has been charged there: so many keys. */
@@ -26,21 +28,30 @@ export interface RateLimitEventMap {
 
 /**
  * Events of the limiter: `events.on('store', (status) => …)`. Listeners run in the request, so they
- * should be short; what they throw is thrown to nobody but the log.
+ * should be short. What one throws, or rejects with, reaches the log and nobody else: no request and
+ * no other listener.
  */
 @Injectable()
 export class RateLimitEvents extends EventEmitter<RateLimitEventMap> {
-  private readonly logger = new Logger('RateLimit');
+  constructor(private readonly log: RateLimitLog) {
+    super();
+  }
 
   override emit<Name extends keyof RateLimitEventMap>(
     name: Name,
     ...args: RateLimitEventMap[Name]
   ): boolean {
-    try {
-      return super.emit<Name>(name, ...(args as never));
-    } catch (error) {
-      this.logger.error(`a listener of '${name}' threw: ${String(error)}`);
-      return true;
+    if (this.listenerCount(name) === 0) return false;
+    for (const listener of this.rawListeners(name)) {
+      try {
+        const returned: unknown = Reflect.apply(listener, this, args);
+        if (types.isPromise(returned)) {
+          returned.catch((error: unknown) => this.log.listenerFailed(name, error));
+        }
+      } catch (error) {
+        this.log.listenerFailed(name, error);
+      }
     }
+    return true;
   }
 }

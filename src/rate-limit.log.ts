@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { types } from 'node:util';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from './identity/client.js';
 import { RecentMap } from './recent-map.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
-import type { StoreStatus } from './stores/availability/store-health.js';
+import type { StoreFailure, StoreStatus } from './stores/availability/store-health.js';
+import { STORE_ERRORS } from './stores/redis/store-error.js';
 import type { DecidedTier } from './visit.js';
 
 /** One line a minute for each subject: a flood of refusals must not become a flood of lines. */
@@ -12,6 +14,15 @@ const REMEMBERED = 1_000;
 
 /** Controls, bidirectional and other invisible marks, line ends; quotes, which would end an id. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}"]/gu;
+
+/** What the last minute brought. */
+export interface StoreMinute {
+  /** Charges that a failure policy decided. */
+  readonly failedOver: number;
+  /** Transitions, told or not. */
+  readonly changes: number;
+  readonly lastFailure: StoreFailure | undefined;
+}
 
 /** What operators read. No key, no secret and, unless asked for, no user and no address is in it. */
 @Injectable()
@@ -34,36 +45,39 @@ export class RateLimitLog {
   }
 
   resolverFailed(what: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
     if (this.isQuiet(`failed ${what}`)) return;
-    this.logger.error(`${what} was not decided: ${printable(reason)}`);
+    this.logger.error(`${what} was not decided: ${printable(messageOf(error))}`);
+  }
+
+  listenerFailed(event: string, error: unknown): void {
+    if (this.isQuiet(`listener ${event}`)) return;
+    this.logger.error(`a listener of '${event}' threw: ${printable(messageOf(error))}`);
   }
 
   /** The first failure for a minute, which may be the last or the beginning of an outage. */
-  storeFailed({ kind, message }: NonNullable<StoreStatus['reason']>): void {
+  storeFailed({ kind, message }: StoreFailure): void {
     if (this.isQuiet(`store ${kind}`)) return;
-    this.logger.error(`the store failed, onStoreFailure holds: ${printable(message)} (${kind})`);
+    const line = `the store failed, onStoreFailure holds: ${printable(message)} (${kind})`;
+    this.logger[STORE_ERRORS[kind].logLevel](line);
   }
 
-  /** Once per transition. */
-  storeChanged(status: StoreStatus, previous: StoreStatus): void {
-    if (status.state === 'up') {
-      this.logger.error(`the store is back after ${previous.forMs} ms`);
-      return;
-    }
-    const what = status.state === 'down' ? 'the store is away' : 'parts of the store are away';
-    this.logger.error(`${what}, onStoreFailure holds: ${reasonOf(status)}`);
+  /** Once per transition. `isLast`: of those that are told in this minute. */
+  storeChanged(status: StoreStatus, previous: StoreStatus, isLast: boolean): void {
+    const rest = isLast ? '; it comes and goes: the next summary tells how often' : '';
+    this.logger.error(`${transition(status, previous)}${rest}`);
   }
 
   /** Once a minute while there is something to say. */
-  storeSummary(status: StoreStatus, charges: number): void {
-    const { state, forMs, failedOver } = status;
+  storeSummary(status: StoreStatus, lastMinute: StoreMinute): void {
+    const { state, forMs } = status;
+    const { failedOver, changes, lastFailure } = lastMinute;
     const what = state === 'up' ? 'the store fails now and then' : `the store is ${state}`;
     const since = state === 'up' ? '' : ` for ${Math.round(forMs / 1_000)} s`;
-    const { local, open, closed } = failedOver;
+    const changed = changes > 1 ? `${changes} changes, ` : '';
+    const { local, open, closed } = status.failedOver;
     this.logger.error(
-      `${what}${since}: ${charges} charges failed over in the last minute ` +
-        `(since start: ${local} local, ${open} open, ${closed} closed): ${reasonOf(status)}`,
+      `${what}${since}: ${changed}${failedOver} charges failed over in the last minute ` +
+        `(since start: ${local} local, ${open} open, ${closed} closed): ${said(lastFailure)}`,
     );
   }
 
@@ -90,8 +104,25 @@ export class RateLimitLog {
   }
 }
 
-function reasonOf({ reason }: StoreStatus): string {
-  return reason === undefined ? 'no reason known' : `${printable(reason.message)} (${reason.kind})`;
+function transition(status: StoreStatus, previous: StoreStatus): string {
+  if (status.state === 'up') return `the store is back after ${previous.forMs} ms`;
+  const holds = `onStoreFailure holds: ${said(status.reason)}`;
+  if (status.state === 'down') return `the store is away, ${holds}`;
+  return previous.state === 'down'
+    ? `parts of the store are back after ${previous.forMs} ms, for others ${holds}`
+    : `parts of the store are away, ${holds}`;
+}
+
+function said(failure: StoreFailure | undefined): string {
+  return failure === undefined
+    ? 'no reason known'
+    : `${printable(failure.message)} (${failure.kind})`;
+}
+
+/** Anything can be thrown, and not everything can be made a string. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error || types.isNativeError(error)) return error.message;
+  return typeof error === 'string' ? error : typeof error;
 }
 
 /** On one line, with nothing in it that a terminal would obey: others wrote it. */

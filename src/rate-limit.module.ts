@@ -10,6 +10,7 @@ import {
 } from './rate-limit.module-definition.js';
 import { checkBoolean, checkObject } from './policies/checks.js';
 import { RateLimitConfigurationError } from './policies/configuration-error.js';
+import { RateLimitEvents } from './rate-limit.events.js';
 import { RATE_LIMIT_PROVIDERS } from './rate-limit.providers.js';
 import { OPTION_NAMES } from './rate-limit.settings.js';
 import { RATE_LIMIT_REDIS } from './rate-limit.tokens.js';
@@ -23,12 +24,14 @@ import { RateLimitStore } from './stores/rate-limit.store.js';
 @Module({
   imports: [DiscoveryModule],
   providers: RATE_LIMIT_PROVIDERS,
-  // What the guard and the interceptor depend on is exported so that they can be used anywhere.
+  // What the guard, the interceptor and RateLimitMetrics depend on is exported so that they can be
+  // used anywhere.
   exports: [
     LimiterService,
     RateLimitGuard,
     RateLimitInterceptor,
     PhaseRunner,
+    RateLimitEvents,
     RateLimitStore,
     RATE_LIMIT_REDIS,
   ],

@@ -23,6 +23,7 @@ import { DeniedCacheStore } from './stores/denied-cache.store.js';
 import { FailoverStore } from './stores/failover/failover.store.js';
 import { LocalLimiter } from './stores/failover/local-limiter.js';
 import { GuardedStore } from './stores/guarded.store.js';
+import { storeProbe } from './store-probe.js';
 import { StoreWatch } from './store-watch.js';
 import type { StoreHealth } from './stores/availability/store-health.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
@@ -54,9 +55,9 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   },
   {
     provide: CounterKeys,
-    useFactory: ({ prefix, identity }: RateLimitSettings) =>
-      new CounterKeys(prefix, identity.secret ?? ''),
-    inject: [RateLimitSettings],
+    useFactory: ({ prefix, identity, store }: RateLimitSettings, redis: unknown) =>
+      new CounterKeys(prefix, identity.secret ?? '', store !== undefined || redis !== undefined),
+    inject: [RateLimitSettings, RATE_LIMIT_REDIS],
   },
   RateLimitEvents,
   RateLimitLog,
@@ -96,16 +97,28 @@ function storeFor(
 ): RateLimitStore {
   const { clock, maxKeys, enabled, instances, onStoreFailure, deniedCache } = settings;
   const { health } = watch;
-  if (!enabled) return new OpenStore();
+  if (!enabled) {
+    watch.watch({ kind: 'none' });
+    return new OpenStore();
+  }
   const shared = sharedStore(settings, redis, connection, health);
-  if (shared === undefined) return new MemoryStore({ clock, maxKeys });
+  if (shared === undefined) {
+    watch.watch({ kind: 'memory' });
+    return new MemoryStore({ clock, maxKeys });
+  }
   const fallback = new MemoryStore({ clock, maxKeys, source: 'fallback' });
+  const local = new LocalLimiter(fallback, instances, clock);
+  watch.watch({
+    kind: settings.store === undefined ? 'redis' : 'custom',
+    owed: () => local.owed,
+    probe: storeProbe(shared, settings.prefix),
+  });
   return new FailoverStore({
     store:
       deniedCache === undefined
         ? shared
         : new DeniedCacheStore({ store: shared, clock: eitherClock(clock), ...deniedCache }),
-    local: new LocalLimiter(fallback, instances, clock),
+    local,
     onStoreFailure,
     health,
     clock: monotonicClock,

@@ -1,10 +1,22 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { monotonicClock } from './clock.js';
+import type { LimiterStatus, StoreKind } from './limiter-status.js';
 import { RateLimitEvents } from './rate-limit.events.js';
 import { RateLimitLog } from './rate-limit.log.js';
-import { StoreHealth, type StoreStatus } from './stores/availability/store-health.js';
+import { StoreHealth, type StoreFailure } from './stores/availability/store-health.js';
 
 const SUMMARY_EVERY_MS = 60_000;
+/** Three outages. What comes and goes more often than that is told by the summary. */
+const CHANGES_TOLD_A_MINUTE = 6;
+
+/** The store that is watched. */
+export interface WatchedStore {
+  readonly kind: StoreKind;
+  /** Keys that are owed to it. Default: none. */
+  readonly owed?: () => number;
+  /** Asks it, whatever is between it and requests, and changes nothing. Default: it cannot be away. */
+  readonly probe?: () => Promise<unknown>;
+}
 
 /**
  * Tells operators how the store is: a line at each change, one a minute while it is not up or still
@@ -13,7 +25,11 @@ const SUMMARY_EVERY_MS = 60_000;
 @Injectable()
 export class StoreWatch implements OnApplicationShutdown {
   readonly health: StoreHealth;
-  private summarized: StoreStatus;
+  // Whoever replaces the module's store has a store of his own.
+  private store: WatchedStore = { kind: 'custom' };
+  private probing: Promise<void> | undefined;
+  private changes = 0;
+  private failedOver = 0;
   private readonly timer: NodeJS.Timeout;
 
   constructor(
@@ -22,13 +38,33 @@ export class StoreWatch implements OnApplicationShutdown {
   ) {
     this.health = new StoreHealth(monotonicClock, {
       changed: (status, previous) => {
-        this.log.storeChanged(status, previous);
+        this.changes++;
+        const isLastTold = this.changes === CHANGES_TOLD_A_MINUTE;
+        if (this.changes <= CHANGES_TOLD_A_MINUTE) {
+          this.log.storeChanged(status, previous, isLastTold);
+        }
         this.events.emit('store', status, previous);
       },
-      failed: (reason) => this.log.storeFailed(reason),
+      failed: (failure) => this.failed(failure),
     });
-    this.summarized = this.health.status;
     this.timer = setInterval(() => this.summarize(), SUMMARY_EVERY_MS).unref();
+  }
+
+  get status(): LimiterStatus {
+    const { kind, owed } = this.store;
+    return { store: kind, ...this.health.status, owed: owed?.() ?? 0 };
+  }
+
+  watch(store: WatchedStore): void {
+    this.store = store;
+  }
+
+  /** One at a time, whoever asks for it. Its outcome is in `status`. */
+  probe(): Promise<void> {
+    this.probing ??= this.askStore().finally(() => {
+      this.probing = undefined;
+    });
+    return this.probing;
   }
 
   handedBack(keys: number): void {
@@ -40,14 +76,28 @@ export class StoreWatch implements OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  private summarize(): void {
-    const { status } = this.health;
-    const charges = total(status.failedOver) - total(this.summarized.failedOver);
-    if (status.state !== 'up' || charges > 0) this.log.storeSummary(status, charges);
-    this.summarized = status;
+  private async askStore(): Promise<void> {
+    try {
+      await this.store.probe?.();
+    } catch {
+      // The store's gate has counted it.
+    }
   }
-}
 
-function total(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  /** While it is not up, probes that fail are no news. */
+  private failed(failure: StoreFailure): void {
+    if (this.health.state === 'up') this.log.storeFailed(failure);
+  }
+
+  private summarize(): void {
+    const { status, lastFailure } = this.health;
+    const { local, open, closed } = status.failedOver;
+    const failedOver = local + open + closed - this.failedOver;
+    const { changes } = this;
+    this.failedOver += failedOver;
+    this.changes = 0;
+    const isFlapping = changes > CHANGES_TOLD_A_MINUTE;
+    if (status.state === 'up' && failedOver === 0 && !isFlapping) return;
+    this.log.storeSummary(status, { failedOver, changes, lastFailure });
+  }
 }

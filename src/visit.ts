@@ -30,7 +30,7 @@ export class Visit {
 }
 
 /** On the carrier itself: a weak map with an entry a request keeps the garbage collector busy. */
-const VISIT = Symbol('visit');
+const VISIT = Symbol.for('nestjs-sluice:visit');
 type Carrier = object & { [VISIT]?: Visit };
 
 /** Of carriers that nothing can be put on. */

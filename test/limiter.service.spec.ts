@@ -5,7 +5,10 @@ import { LimiterService } from '../src/limiter.service.js';
 import { ServiceCharges, type NamedPolicy, type PolicyRef } from '../src/service-charges.js';
 import { definePolicy } from '../src/policies/define-policy.js';
 import type { PolicyText } from '../src/policies/policy.js';
+import { RateLimitEvents } from '../src/rate-limit.events.js';
+import { RateLimitLog } from '../src/rate-limit.log.js';
 import { RateLimitSettings } from '../src/rate-limit.settings.js';
+import { StoreWatch } from '../src/store-watch.js';
 import { MemoryStore } from '../src/stores/memory/memory.store.js';
 import { RateLimitStore, type Decision, type Operation } from '../src/stores/rate-limit.store.js';
 import { RedisStore } from '../src/stores/redis/redis.store.js';
@@ -71,7 +74,9 @@ describe.each<[name: string, makeStore: MakeStore]>([
         { name: 'dynamic', algorithm: 'gcra', limit: () => 10, window: '1m' },
       ],
     });
-    limiter = new LimiterService(settings, store, new ServiceCharges(settings, keys));
+    const log = new RateLimitLog(settings);
+    const watch = new StoreWatch(new RateLimitEvents(log), log);
+    limiter = new LimiterService(settings, store, new ServiceCharges(settings, keys), watch);
     key = newSubject();
   });
 
@@ -195,6 +200,16 @@ describe.each<[name: string, makeStore: MakeStore]>([
       await expect(limiter.consumeAll(charges as [])).rejects.toMatchObject({
         code: 'RATE_LIMIT_USAGE',
       });
+    });
+
+    it('takes 256 charges and no more, because they are one script', async () => {
+      const many = (count: number) =>
+        Array.from({ length: count }, (_, n) => ({ policy: 'plan', key: `${key}-${n}` }));
+
+      expect((await limiter.consumeAll(many(256))).decisions).toHaveLength(256);
+      await expect(limiter.consumeAll(many(257))).rejects.toThrow(
+        'received 257 charges, expected 256 at most',
+      );
     });
   });
 

@@ -7,11 +7,11 @@ if hits == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return hits`;
 
 /** What no limiter can be faster than one call at a time: the least script that counts. */
-export function bareEvalsha(client, name = 'bare EVALSHA') {
+export function bareEvalsha(client) {
   let redis;
   let sha;
   return {
-    name,
+    name: 'bare EVALSHA',
     async setUp(redisUrl) {
       redis = await connect(redisUrl, client);
       sha = await redis.script('LOAD', LUA);

@@ -48,7 +48,15 @@ function withSluice() {
     limit: LIMIT,
     window: windowMs,
   }));
-  return { imports: [RateLimitModule.forRoot({ redis: redisUrl, tiers: written })] };
+  return {
+    imports: [
+      RateLimitModule.forRoot({
+        redis: redisUrl,
+        identity: { secret: 'a secret of the benchmark' },
+        tiers: written,
+      }),
+    ],
+  };
 }
 
 /** Its storage is given auto pipelining too: with 64 connections that is the faster for it. */

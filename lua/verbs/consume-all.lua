@@ -1,6 +1,6 @@
 -- consume of several charges, all or none, and peek.
 
-if verb == 'consume' or verb == 'peek' then
+if (verb == 'consume' and size > 1) or verb == 'peek' then
   local isConsume = verb == 'consume'
   -- What the charges of an operation found, by index.
   local oldValues, oldLives, waits, delays = {}, {}, {}, {}

@@ -1,4 +1,4 @@
-import { tuple } from './counter-keys.js';
+import { tuple } from './tuple.js';
 
 export type ClientKind = 'api-key' | 'user' | 'ip';
 

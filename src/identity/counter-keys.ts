@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { RecentMap } from '../recent-map.js';
+import { subjectOf, type Client } from './client.js';
 import { SHARD_TAGS } from './shard-tags.js';
 
 /** 22 characters of base64url are 132 bits: two subjects never meet. */
@@ -19,11 +20,33 @@ export class CounterKeys {
   /** By subject, and by space: both are strings that their owners keep, so nothing is joined here. */
   private readonly known = new RecentMap<string, Map<string, string>>(REMEMBERED);
 
-  /** Without a secret the hash is of public knowledge, so a guessed identity can be confirmed. */
+  private readonly ofClients = new WeakMap<Client, Map<string, string>>();
+
+  /**
+   * Without a secret the hash is of public knowledge, so a guessed identity can be confirmed.
+   * `isShared`: others see the keys. In this process alone they need no hash, which is what a new
+   * key costs most.
+   */
   constructor(
     private readonly prefix: string,
     private readonly secret: string,
+    private readonly isShared = true,
   ) {}
+
+  /** The key of a client, remembered with it where requests share it. */
+  keyOf(space: string, client: Client): string {
+    const known = this.ofClients.get(client);
+    if (known === undefined) return this.newClientKey(space, client);
+    return known.get(space) ?? this.newKey(space, subjectOf(client), known);
+  }
+
+  private newClientKey(space: string, client: Client): string {
+    const subject = subjectOf(client);
+    const key = this.key(space, subject);
+    // One that is frozen is shared; others are made for a request.
+    if (Object.isFrozen(client)) this.ofClients.set(client, this.known.get(subject) ?? new Map());
+    return key;
+  }
 
   /** The key of `subject` within a space, both unambiguous lists of parts from `tuple`. */
   key(space: string, subject: string): string {
@@ -32,24 +55,26 @@ export class CounterKeys {
   }
 
   private newKey(space: string, subject: string, known = new Map<string, string>()): string {
-    const digest = this.hash(space + subject)
-      .toString('base64url')
-      .slice(0, DIGEST_CHARACTERS);
-    const tag = SHARD_TAGS[this.hash(subject)[0]! % SHARD_TAGS.length]!;
-    const key = `${this.prefix}{${tag}}:${digest}`;
+    const key =
+      this.isShared || subject.length > REMEMBERED_LENGTH
+        ? this.hashed(space, subject)
+        : space + subject;
     // Numbers that depend on the request could make spaces without end.
     if (known.size < SPACES_OF_A_SUBJECT) known.set(space, key);
     if (subject.length <= REMEMBERED_LENGTH) this.known.set(subject, known);
     return key;
   }
 
+  private hashed(space: string, subject: string): string {
+    const digest = this.hash(space + subject)
+      .toString('base64url')
+      .slice(0, DIGEST_CHARACTERS);
+    const tag = SHARD_TAGS[this.hash(subject)[0]! % SHARD_TAGS.length]!;
+    return `${this.prefix}{${tag}}:${digest}`;
+  }
+
   /** UTF-16 keeps lone surrogates apart, which UTF-8 would all turn into one character. */
   private hash(text: string): Buffer {
     return createHmac('sha256', this.secret).update(text, 'utf16le').digest();
   }
-}
-
-/** Parts with their lengths in front: `['a', 'b']` and `['a1:b']` stay apart. */
-export function tuple(...parts: readonly string[]): string {
-  return parts.map((part) => `${part.length}:${part}`).join('');
 }

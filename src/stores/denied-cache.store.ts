@@ -71,21 +71,24 @@ export class DeniedCacheStore extends RateLimitStore {
       : Promise.resolve(refusal.answer(charges, now));
   }
 
-  private async ask(operation: Operation, sentAt: number): Promise<readonly Decision[]> {
+  private ask(operation: Operation, sentAt: number): Promise<readonly Decision[]> {
     const { charges } = operation;
     this.changes.asked(charges);
     const { turn } = this.changes;
-    let decisions: readonly Decision[];
-    try {
-      decisions = await this.store.decide(operation);
-    } finally {
-      this.changes.asked(charges);
-    }
-    if (isCertain(charges, decisions)) {
-      const times = { sentAt, repliedAt: this.now(), maxLifeMs: this.maxLifeMs };
-      this.keep(new KeptRefusal(charges, decisions, times, turn));
-    }
-    return decisions;
+    return this.store.decide(operation).then(
+      (decisions) => {
+        this.changes.asked(charges);
+        if (isCertain(charges, decisions)) {
+          const times = { sentAt, repliedAt: this.now(), maxLifeMs: this.maxLifeMs };
+          this.keep(new KeptRefusal(charges, decisions, times, turn));
+        }
+        return decisions;
+      },
+      (error: unknown) => {
+        this.changes.asked(charges);
+        throw error;
+      },
+    );
   }
 
   /** It takes effect at some moment in between, so nothing that was learned before its end holds. */

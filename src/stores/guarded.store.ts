@@ -25,7 +25,7 @@ export class GuardedStore extends RateLimitStore {
     private readonly store: RateLimitStore,
     timeoutMs: number,
     health: StoreHealth,
-    clock: Clock = monotonicClock,
+    private readonly clock: Clock = monotonicClock,
   ) {
     super();
     this.gate = new Gate(clock, health);
@@ -36,17 +36,18 @@ export class GuardedStore extends RateLimitStore {
     const refusal = this.gate.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
+      const askedAt = this.clock.now();
       const fail = (error: unknown): void => {
-        this.gate.failed(error);
+        this.gate.failed(error, askedAt);
         reject(error);
       };
       const call = new Call(() => fail(new DeadlineError('the store', this.deadlines.timeoutMs)));
-      this.deadlines.add(call);
+      this.deadlines.add(call, askedAt);
       this.ask(operation).then(
         (decisions) => {
           if (!call.isWaiting) return;
           this.deadlines.remove(call);
-          this.gate.succeeded();
+          this.gate.succeeded(askedAt);
           resolve(decisions);
         },
         (error: unknown) => {

@@ -1,5 +1,5 @@
 import { asPromise } from '../identity/as-promise.js';
-import { tuple } from '../identity/counter-keys.js';
+import { tuple } from '../identity/tuple.js';
 import { RecentMap } from '../recent-map.js';
 import { definePolicy } from '../policies/define-policy.js';
 import type { Policy, PolicyOptions } from '../policies/policy.js';

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
-import { globalSubject, namedSubject, subjectOf } from '../../src/identity/client.js';
-import { CounterKeys, tuple } from '../../src/identity/counter-keys.js';
+import { globalSubject, namedSubject, subjectOf, type Client } from '../../src/identity/client.js';
+import { CounterKeys } from '../../src/identity/counter-keys.js';
+import { tuple } from '../../src/identity/tuple.js';
 import { SHARD_TAGS } from '../../src/identity/shard-tags.js';
 import { definePolicy } from '../../src/policies/define-policy.js';
 import type { PolicyText } from '../../src/policies/policy.js';
@@ -161,6 +162,40 @@ describe('the shards', () => {
 
     expect(used.size).toBe(SHARD_TAGS.length);
     expect(Math.max(...used.values())).toBeLessThan(160);
+  });
+
+  it('needs no hash where nobody else sees the keys, and tells the same apart', () => {
+    const own = new CounterKeys('rl', 'secret', false);
+    const long = 'x'.repeat(1_000_000);
+
+    expect(own.key(tuple('plan'), tuple('user', '42'))).toBe('4:plan4:user2:42');
+    expect(own.key(tuple('plan'), tuple('user', long)).length).toBeLessThan(64);
+    expect(own.key(tuple('plan'), tuple('user', long))).toBe(
+      new CounterKeys('rl', 'secret').key(tuple('plan'), tuple('user', long)),
+    );
+  });
+
+  it('makes the key of a client from its subject, asked once or again, shared or not', () => {
+    const client = fc.record({
+      kind: fc.constantFrom('ip', 'user', 'api-key' as const),
+      id: fc.string({ minLength: 1 }),
+    });
+    fc.assert(
+      fc.property(
+        client,
+        fc.array(fc.string(), { minLength: 1 }),
+        fc.boolean(),
+        (made, spaces, isShared) => {
+          const keys = new CounterKeys('rl', 'secret');
+          const who = (isShared ? Object.freeze(made) : made) as Client;
+          for (const space of [...spaces, ...spaces]) {
+            expect(keys.keyOf(space, who)).toBe(
+              new CounterKeys('rl', 'secret').key(space, subjectOf(who)),
+            );
+          }
+        },
+      ),
+    );
   });
 });
 

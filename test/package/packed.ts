@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './paths.js';
 import { run } from './run.js';
@@ -40,6 +40,7 @@ async function buildUnlessFresh(): Promise<void> {
 }
 
 function newest(directory: string, isWanted: (path: string) => boolean): number {
+  if (!existsSync(directory)) return 0;
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
     .filter(isWanted);

@@ -10,6 +10,7 @@ const APP_PACKAGES = [
   '@nestjs/config',
   '@nestjs/platform-express',
   '@nestjs/platform-fastify',
+  '@nestjs/terminus',
   '@nestjs/testing',
   'ioredis',
 ];

@@ -92,9 +92,7 @@ describe('the documented user', () => {
     await expect(storeAs(documented).then(exercise)).resolves.toBeUndefined();
   });
 
-  const commands = documented.filter(
-    (rule) => rule.startsWith('+') && !['+info', '+mget'].includes(rule),
-  );
+  const commands = documented.filter((rule) => rule.startsWith('+') && rule !== '+info');
 
   it.each(commands)('could not do it without %s', async (command) => {
     const rules = documented.filter((rule) => rule !== command);
@@ -110,13 +108,13 @@ describe('the documented user', () => {
 
   it('needs no EVAL where an operator has loaded the script, and cannot do without', async () => {
     const rules = documented.filter((rule) => rule !== '+eval');
-    const store = await storeAs(rules);
-    await expect(exercise(store)).rejects.toThrow(/^NOPERM/);
+    await expect(storeAs(rules).then(exercise)).rejects.toThrow(/^NOPERM/);
 
     const sha = await admin.script('LOAD', DECIDE_SCRIPT.lua);
 
     expect(sha).toBe(DECIDE_SCRIPT.sha);
-    await expect(exercise(store)).resolves.toBeUndefined();
+    // Its breaker stays open for a while: what an operator has to change heals no sooner.
+    await expect(exercise(await storeAs(rules))).resolves.toBeUndefined();
   });
 });
 

@@ -27,6 +27,9 @@ export interface BreakerOptions {
  * A circuit breaker around one server. While it is open nothing is sent; then one call at a time is,
  * to see whether it is back. Each time that is in vain it stays open longer, up to five seconds, with
  * up to half of that taken off by chance, so that many processes do not come back together.
+ *
+ * Results name the time at which they were asked for: what was asked before the last probe says
+ * nothing of now, however late it comes.
  */
 export class Breaker {
   private current: BreakerState = 'closed';
@@ -39,6 +42,7 @@ export class Breaker {
   private openMs = FIRST_OPEN_MS;
   private openUntil = 0;
   private closedAt = -Infinity;
+  private probedAt = -Infinity;
 
   constructor({ clock, random = Math.random }: BreakerOptions) {
     this.clock = clock;
@@ -52,20 +56,22 @@ export class Breaker {
   /** Whether a call may be sent. The first one after the open time is the probe. */
   admits(): boolean {
     if (this.current === 'closed') return true;
-    if (this.current === 'probing' || this.clock.now() < this.openUntil) return false;
+    if (this.current === 'probing') return false;
+    const now = this.clock.now();
+    if (now < this.openUntil) return false;
     this.current = 'probing';
+    this.probedAt = now;
     return true;
   }
 
   /** True when that closed it. */
-  succeeded(): boolean {
+  succeeded(askedAt: number): boolean {
+    if (this.isLate(askedAt)) return false;
     if (this.current === 'closed') {
       this.count(false);
       this.inARow = 0;
       return false;
     }
-    // An answer to what was sent before it opened: it says nothing of now.
-    if (this.current === 'open') return false;
     this.current = 'closed';
     this.closedAt = this.clock.now();
     this.inARow = 0;
@@ -74,8 +80,8 @@ export class Breaker {
   }
 
   /** True when that opened it. `isLasting`: it will not heal by itself. */
-  failed(isLasting = false): boolean {
-    if (this.current === 'open') return false;
+  failed(askedAt: number, isLasting = false): boolean {
+    if (this.isLate(askedAt)) return false;
     if (this.current === 'probing') {
       this.open(isLasting);
       return false;
@@ -89,11 +95,15 @@ export class Breaker {
     return true;
   }
 
-  /** The probe's answer said nothing of the server: the next call is the probe. */
-  undecided(): void {
-    if (this.current !== 'probing') return;
+  /** The probe was not sent, or its answer said nothing of the server: the next call is the probe. */
+  undecided(askedAt: number): void {
+    if (this.current !== 'probing' || this.isLate(askedAt)) return;
     this.current = 'open';
     this.openUntil = this.clock.now();
+  }
+
+  private isLate(askedAt: number): boolean {
+    return this.current === 'open' || askedAt < this.probedAt;
   }
 
   private open(isLasting: boolean): void {

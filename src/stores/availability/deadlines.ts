@@ -26,9 +26,9 @@ export class Deadlines {
   ) {}
 
   add(timed: Timed, now = this.clock.now()): void {
+    timed.isWaiting = true;
     if (this.timeoutMs === Infinity) return;
     timed.dueAt = now + this.timeoutMs;
-    timed.isWaiting = true;
     timed.earlier = this.last;
     if (this.last === undefined) this.first = timed;
     else this.last.later = timed;
@@ -43,14 +43,16 @@ export class Deadlines {
     else timed.earlier.later = timed.later;
     if (timed.later === undefined) this.last = timed.earlier;
     else timed.later.earlier = timed.earlier;
+    // Whoever keeps it keeps none of its neighbours.
+    timed.earlier = undefined;
+    timed.later = undefined;
   }
 
-  /** Nothing expires any more. */
+  /** What still waits expires now, so that nobody waits for ever. */
   close(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.first = undefined;
-    this.last = undefined;
+    this.expire(Infinity);
   }
 
   private readonly onTimer = (): void => {

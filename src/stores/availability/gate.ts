@@ -33,15 +33,22 @@ export class Gate {
     return this.breaker.admits() ? undefined : AWAY;
   }
 
-  succeeded(): void {
-    if (this.breaker.succeeded()) this.health.gateClosed();
+  /** `askedAt`, here and below, is when the call was, by the clock of the gate. */
+  succeeded(askedAt: number): void {
+    if (this.breaker.succeeded(askedAt)) this.health.gateClosed();
   }
 
-  failed(error: unknown): void {
+  /** A call that was admitted has not been sent. */
+  unsent(askedAt: number): void {
+    this.breaker.undecided(askedAt);
+  }
+
+  failed(error: unknown, askedAt: number): void {
     const kind = classifyStoreError(error);
-    this.health.failed(kind, withoutArguments(error).message);
     const { breaker } = STORE_ERRORS[kind];
-    if (breaker === 'ignores') this.breaker.undecided();
-    else if (this.breaker.failed(breaker === 'opens')) this.health.gateOpened();
+    if (breaker === 'ignores') this.breaker.undecided(askedAt);
+    const opens = breaker !== 'ignores' && this.breaker.failed(askedAt, breaker === 'opens');
+    this.health.failed(kind, withoutArguments(error).message, opens);
+    if (opens) this.health.gateOpened();
   }
 }

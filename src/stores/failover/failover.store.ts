@@ -8,10 +8,9 @@ import {
   type FailurePolicy,
   type Operation,
 } from '../rate-limit.store.js';
-import { refuses } from '../refuses.js';
 import { STORE_ERRORS, classifyStoreError } from '../redis/store-error.js';
 import { closedDecision, openDecision } from '../uncounted-decision.js';
-import type { LocalLimiter } from './local-limiter.js';
+import type { Debt, LocalLimiter } from './local-limiter.js';
 
 export interface FailoverOptions {
   /** Rejects in time when it is away. */
@@ -53,13 +52,10 @@ export class FailoverStore extends RateLimitStore {
     return this.options.store.close();
   }
 
-  private decided(
-    { verb, charges }: Operation,
-    decisions: readonly Decision[],
-  ): readonly Decision[] {
+  private decided(operation: Operation, decisions: readonly Decision[]): readonly Decision[] {
     const { local } = this.options;
-    if (verb === 'consume' && !refuses(decisions, charges)) local.noteAdmitted(charges, decisions);
-    if (local.owed > 0) this.handBack();
+    local.noteDecided(operation, decisions);
+    if (local.owed > 0 && isOfStore(decisions)) this.handBack();
     return decisions;
   }
 
@@ -99,6 +95,7 @@ export class FailoverStore extends RateLimitStore {
     const { local, onHandedBack } = this.options;
     let keys = 0;
     let isOver = false;
+    // No further than a failure: the store may be away again, and lose each debt that it is told.
     while (!isOver) {
       const debts = local.takeDebts(HANDED_BACK_AT_ONCE);
       const charged = await Promise.all(debts.map((debt) => this.chargeOnce(debt)));
@@ -109,14 +106,13 @@ export class FailoverStore extends RateLimitStore {
     if (keys > 0) onHandedBack?.(keys);
   }
 
-  /** False when it is owed still. */
-  private async chargeOnce(debt: Charge): Promise<boolean> {
+  /** Whether it was surely charged; it stays owed when it surely was not. */
+  private async chargeOnce(debt: Debt): Promise<boolean> {
     try {
-      await this.options.store.decide({ verb: 'charge', charges: [debt] });
+      await this.options.store.decide({ verb: 'charge', charges: [debt.charge] });
       return true;
     } catch (error) {
-      if (mayHaveCharged(error)) return true;
-      this.options.local.oweAgain(debt);
+      if (!mayHaveCharged(error)) this.options.local.oweAgain(debt);
       return false;
     }
   }
@@ -124,6 +120,11 @@ export class FailoverStore extends RateLimitStore {
   private policyFor({ onStoreFailure }: Charge): FailurePolicy {
     return onStoreFailure ?? this.options.onStoreFailure;
   }
+}
+
+/** What was kept of its refusals says nothing of whether it is there. */
+function isOfStore(decisions: readonly Decision[]): boolean {
+  return decisions.some(({ source }) => source !== 'denied-cache');
 }
 
 function mayHaveCharged(error: unknown): boolean {

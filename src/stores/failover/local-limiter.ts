@@ -3,18 +3,19 @@ import { shareOf } from '../../policies/define-policy.js';
 import type { Policy } from '../../policies/policy.js';
 import { RecentMap } from '../../recent-map.js';
 import type { MemoryStore } from '../memory/memory.store.js';
-import type { Charge, Decision, Verb } from '../rate-limit.store.js';
+import type { Charge, Decision, Operation, Verb } from '../rate-limit.store.js';
 import { refuses } from '../refuses.js';
-import { WindowUnits } from './window-units.js';
+import { CountedUnits } from './counted-units.js';
 
 /** Keys whose admissions are remembered; one that is not starts an outage with its whole share. */
 const REMEMBERED = 100_000;
 /** Keys that are owed to the store; what more keys admit is not handed back. */
 const MAX_DEBTS = 100_000;
 
-interface Debt {
+/** Of one key. */
+export interface Debt {
   readonly charge: Charge;
-  readonly units: WindowUnits;
+  readonly units: CountedUnits;
 }
 
 /**
@@ -23,7 +24,7 @@ interface Debt {
  */
 export class LocalLimiter {
   private readonly shares = new WeakMap<Policy, Policy>();
-  private readonly admitted = new RecentMap<string, WindowUnits>(REMEMBERED);
+  private readonly admitted = new RecentMap<string, CountedUnits>(REMEMBERED);
   private readonly debts = new Map<string, Debt>();
 
   constructor(
@@ -37,18 +38,25 @@ export class LocalLimiter {
     return this.debts.size;
   }
 
-  /** The store has admitted these. */
-  noteAdmitted(charges: readonly Charge[], decisions: readonly Decision[]): void {
-    const now = this.clock.now();
-    for (let index = 0; index < charges.length; index++) {
-      const { key, cost, policy } = charges[index]!;
-      if (!decisions[index]!.allowed || cost === 0) continue;
-      let units = this.admitted.get(key);
-      if (units === undefined) {
-        units = new WindowUnits(now);
-        this.admitted.set(key, units);
-      }
-      units.add(cost, now, policy.windowMs);
+  /** The store has decided these. What it admits counts here too, if it goes away. */
+  noteDecided({ verb, charges }: Operation, decisions: readonly Decision[]): void {
+    switch (verb) {
+      case 'peek':
+        return;
+      case 'consume':
+        if (refuses(decisions, charges)) return;
+        for (let index = 0; index < charges.length; index++) {
+          if (decisions[index]!.allowed) this.noteUnits(charges[index]!, charges[index]!.cost);
+        }
+        return;
+      case 'charge':
+        for (const charge of charges) this.noteUnits(charge, charge.cost);
+        return;
+      case 'refund':
+        for (const charge of charges) this.noteUnits(charge, -charge.cost);
+        return;
+      default:
+        this.decideByShares(verb, charges);
     }
   }
 
@@ -58,9 +66,8 @@ export class LocalLimiter {
    */
   decide(verb: Verb, charges: readonly Charge[], isOwed: boolean): readonly Decision[] {
     const now = this.clock.now();
-    const shares = charges.map((charge) => ({ ...charge, policy: this.share(charge.policy) }));
-    for (const charge of shares) this.seed(charge, now);
-    const decisions = this.memory.decideNow({ verb, charges: shares });
+    for (const charge of charges) this.seed(charge, now);
+    const decisions = this.decideByShares(verb, charges);
     if (isOwed) this.owe(verb, charges, decisions, now);
     return decisions;
   }
@@ -69,22 +76,50 @@ export class LocalLimiter {
    * What is owed now, no longer owed: of each key what still counts, and no more than its policy can
    * hold.
    */
-  takeDebts(most: number): Charge[] {
+  takeDebts(most: number): Debt[] {
     const now = this.clock.now();
-    const taken: Charge[] = [];
+    const taken: Debt[] = [];
     for (const [key, { charge, units }] of this.debts) {
       if (taken.length === most) break;
       this.debts.delete(key);
       const { policy } = charge;
-      const cost = Math.min(units.at(now, policy.windowMs), policy.law.capacity(policy));
-      if (cost > 0) taken.push({ ...charge, cost });
+      const cost = Math.min(units.at(policy, now), policy.law.capacity(policy));
+      if (cost > 0) taken.push({ charge: { ...charge, cost }, units });
     }
     return taken;
   }
 
-  /** Owed again: it was not charged. */
-  oweAgain(charge: Charge): void {
-    this.addDebt(charge, charge.cost, this.clock.now());
+  /** Owed again, as old as it is: it was not charged. */
+  oweAgain({ charge, units }: Debt): void {
+    const { key, policy } = charge;
+    const since = this.debts.get(key);
+    if (since === undefined && this.debts.size >= MAX_DEBTS) return;
+    const now = this.clock.now();
+    if (since !== undefined) units.add(policy, since.units.at(policy, now), now);
+    this.debts.set(key, { charge: since?.charge ?? charge, units });
+  }
+
+  /** By the shares; a reset also ends what is known of its keys otherwise. */
+  private decideByShares(verb: Verb, charges: readonly Charge[]): readonly Decision[] {
+    if (verb === 'reset') {
+      for (const { key } of charges) {
+        this.admitted.delete(key);
+        this.debts.delete(key);
+      }
+    }
+    const shares = charges.map((charge) => ({ ...charge, policy: this.share(charge.policy) }));
+    return this.memory.decideNow({ verb, charges: shares });
+  }
+
+  private noteUnits({ key, policy }: Charge, cost: number): void {
+    if (cost === 0) return;
+    let units = this.admitted.get(key);
+    if (units === undefined) {
+      if (cost < 0) return;
+      units = new CountedUnits();
+      this.admitted.set(key, units);
+    }
+    units.add(policy, cost, this.clock.now());
   }
 
   private owe(
@@ -94,33 +129,35 @@ export class LocalLimiter {
     now: number,
   ): void {
     const isConsumed = verb === 'consume' && !refuses(decisions, charges);
-    if (!isConsumed && verb !== 'charge' && verb !== 'refund') return;
     for (const [index, charge] of charges.entries()) {
-      if (verb === 'refund') this.debts.get(charge.key)?.units.add(-charge.cost, now, Infinity);
-      else if (decisions[index]!.allowed) this.addDebt(charge, charge.cost, now);
+      const { key, policy, cost } = charge;
+      if (verb === 'refund') this.debts.get(key)?.units.add(policy, -cost, now);
+      else if (verb === 'charge' || (isConsumed && decisions[index]!.allowed)) {
+        this.addDebt(charge, now);
+      }
     }
   }
 
-  private addDebt(charge: Charge, cost: number, now: number): void {
+  private addDebt(charge: Charge, now: number): void {
+    const { key, policy, cost } = charge;
     if (cost === 0) return;
-    let debt = this.debts.get(charge.key);
-    if (debt === undefined) {
-      if (this.debts.size >= MAX_DEBTS) return;
-      debt = { charge, units: new WindowUnits(now) };
-      this.debts.set(charge.key, debt);
-    }
-    debt.units.add(cost, now, charge.policy.windowMs);
+    const known = this.debts.get(key);
+    if (known === undefined && this.debts.size >= MAX_DEBTS) return;
+    const units = known?.units ?? new CountedUnits();
+    units.add(policy, cost, now);
+    // By the numbers that hold now.
+    this.debts.set(key, { charge, units });
   }
 
   /** What was admitted through the store fills the share, and overdraws nothing. */
-  private seed(charge: Charge, now: number): void {
-    const admitted = this.admitted.get(charge.key);
+  private seed({ key, policy, ...charge }: Charge, now: number): void {
+    const admitted = this.admitted.get(key);
     if (admitted === undefined) return;
-    this.admitted.delete(charge.key);
-    const units = admitted.at(now, charge.policy.windowMs);
-    const [standing] = this.memory.decideNow({ verb: 'peek', charges: [{ ...charge, cost: 0 }] });
-    const cost = Math.min(units, standing!.remaining);
-    if (cost > 0) this.memory.decideNow({ verb: 'charge', charges: [{ ...charge, cost }] });
+    this.admitted.delete(key);
+    const share = { ...charge, key, policy: this.share(policy) };
+    const [standing] = this.memory.decideNow({ verb: 'peek', charges: [{ ...share, cost: 0 }] });
+    const cost = Math.min(admitted.at(policy, now), standing!.remaining);
+    if (cost > 0) this.memory.decideNow({ verb: 'charge', charges: [{ ...share, cost }] });
   }
 
   private share(policy: Policy): Policy {

@@ -23,12 +23,11 @@ export interface BatchesOptions {
   readonly gate: Gate;
 }
 
-/** Operations that travel together. */
+/** Operations that travel together, in the order in which they were asked; never none. */
 interface Batch {
   readonly operations: Operation[];
   readonly waiting: Waiting[];
   charges: number;
-  readonly askedAt: number;
   isSent: boolean;
   isOver: boolean;
 }
@@ -38,6 +37,7 @@ class Waiting extends Timed {
   constructor(
     private readonly batches: Batches,
     readonly batch: Batch,
+    readonly askedAt: number,
     readonly resolve: (decisions: readonly Decision[]) => void,
     readonly reject: (error: unknown) => void,
   ) {
@@ -67,8 +67,10 @@ export class Batches {
   decide(operation: Operation): Promise<readonly Decision[]> {
     return new Promise((resolve, reject) => {
       const now = this.options.clock.now();
-      const batch = (this.next ??= emptyBatch(now));
-      const waiting = new Waiting(this, batch, resolve, reject);
+      // Held through a blocked event loop, it is not to share its deadline with what is asked now.
+      if (this.next !== undefined && now - askedAtOf(this.next) > MAX_HOLD_MS) this.flush();
+      const batch = (this.next ??= emptyBatch());
+      const waiting = new Waiting(this, batch, now, resolve, reject);
       batch.operations.push(operation);
       batch.waiting.push(waiting);
       batch.charges += operation.charges.length;
@@ -85,16 +87,23 @@ export class Batches {
     const { batch } = waiting;
     const error = new DeadlineError('the store', this.options.deadlines.timeoutMs);
     if (batch.isSent) this.over(batch, error);
-    else {
-      const place = batch.waiting.indexOf(waiting);
-      batch.waiting.splice(place, 1);
-      batch.operations.splice(place, 1);
-    }
+    else this.drop(waiting);
     waiting.reject(error);
   }
 
   close(): void {
     clearTimeout(this.hold);
+  }
+
+  /** It has not been sent, and is not to be. */
+  private drop(waiting: Waiting): void {
+    const { batch, askedAt } = waiting;
+    const place = batch.waiting.indexOf(waiting);
+    batch.waiting.splice(place, 1);
+    const [operation] = batch.operations.splice(place, 1);
+    batch.charges -= operation!.charges.length;
+    if (batch.waiting.length === 0) this.next = undefined;
+    this.options.gate.unsent(askedAt);
   }
 
   private flushAfterTurn(): void {
@@ -114,10 +123,10 @@ export class Batches {
     this.hold = undefined;
     const batch = this.next;
     this.next = undefined;
-    if (batch === undefined || batch.operations.length === 0) return;
+    if (batch === undefined) return;
     this.underWay++;
     batch.isSent = true;
-    this.options.send(batch.operations, batch.askedAt).then(
+    this.options.send(batch.operations, askedAtOf(batch)).then(
       (outcomes) => this.answered(batch, outcomes),
       (error: unknown) => {
         this.over(batch, error);
@@ -144,13 +153,18 @@ export class Batches {
     if (batch.isOver) return;
     batch.isOver = true;
     this.underWay--;
-    if (error === undefined) this.options.gate.succeeded();
-    else this.options.gate.failed(error);
+    if (error === undefined) this.options.gate.succeeded(askedAtOf(batch));
+    else this.options.gate.failed(error, askedAtOf(batch));
     if (batch.waiting.length > 1) this.isGathering = true;
     if (this.isGathering || this.next !== undefined) this.flushAfterTurn();
   }
 }
 
-function emptyBatch(askedAt: number): Batch {
-  return { operations: [], waiting: [], charges: 0, askedAt, isSent: false, isOver: false };
+function emptyBatch(): Batch {
+  return { operations: [], waiting: [], charges: 0, isSent: false, isOver: false };
+}
+
+/** When the first of them was. */
+function askedAtOf({ waiting: [first] }: Batch): number {
+  return first!.askedAt;
 }

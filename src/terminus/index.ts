@@ -1,0 +1,4 @@
+export {
+  RateLimitHealthIndicator,
+  type RateLimitHealthOptions,
+} from './rate-limit.health-indicator.js';

@@ -1,0 +1,24 @@
+import type { Redis } from 'ioredis';
+
+/** Scripts that Redis has begun since it started. */
+export async function scriptsRun(admin: Redis): Promise<number> {
+  const stats = await admin.info('commandstats');
+  return [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+}
+
+/** When a token bucket was last charged (ms of Redis's clock), and how much of it is missing. */
+export interface Charged {
+  readonly atMs: number;
+  readonly units: number;
+}
+
+/** What `lua/values/value.lua` packs for a token bucket of whole tokens, without a block. */
+export function chargedOf(value: Buffer, burst: number): Charged {
+  const atMs = value.readUIntLE(1, 6);
+  const level = Number(value.readBigUInt64LE(7) & 0xff_ffff_ffff_ffffn);
+  const unit = value.readUIntLE(14, 5);
+  return { atMs, units: Math.ceil(burst - level / unit) };
+}
