@@ -463,10 +463,10 @@ describe.each(platforms)('GraphQL with Apollo on $name', ({ name, start }: Platf
         ['k1', 'k2', 'made-up'].map((key) => post(batch, sending(key))),
       );
 
-      const clients = answers.map(({ body }) =>
+      const counted = answers.map(({ body }) =>
         (body as { data: object }[]).flatMap(({ data }) => Object.values(data) as string[]),
       );
-      expect(clients.map((ids) => new Set(ids))).toEqual([
+      expect(counted.map((ids) => new Set(ids))).toEqual([
         new Set(['api-key holder of k1']),
         new Set(['api-key holder of k2']),
         new Set(['ip 127.0.0.1']),

@@ -1,4 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
+import type { RateLimitOptions, TierOptions } from '../../src/index.js';
 import { platforms } from '../support/platforms.js';
 
 @Controller()
@@ -8,8 +9,21 @@ class Target {
   }
 }
 
+const front = {
+  name: 'front',
+  by: 'ip',
+  phase: 'edge',
+  algorithm: 'fixed-window',
+  window: '1h',
+} as const;
+
 describe.each(platforms)('API keys guessed at the same time, on $name', ({ start }) => {
-  it('cost as many lookups as the edge admits, however many come while one is looked up (SEC-21)', async () => {
+  it.each<[string, TierOptions, Partial<RateLimitOptions>]>([
+    ['fixed numbers', { ...front, limit: 3 }, {}],
+    ['numbers that are functions', { ...front, limit: () => 3 }, {}],
+    ['a skip of its own', { ...front, limit: 3, skip: () => false }, {}],
+    ['a skip of the module', { ...front, limit: 3 }, { skip: () => false }],
+  ])('cost no more lookups than the edge admits (SEC-21): %s', async (_what, tier, options) => {
     const lookups: (() => void)[] = [];
     const verify = () => new Promise<null>((resolve) => lookups.push(() => resolve(null)));
     const { ask } = await start({
@@ -17,10 +31,9 @@ describe.each(platforms)('API keys guessed at the same time, on $name', ({ start
       rateLimit: {
         resolverTimeoutMs: 60_000,
         identity: { apiKey: { verify } },
-        tiers: [
-          { name: 'front', by: 'ip', policy: 'fixed-window:3/1h', phase: 'edge' },
-          { name: 'plan', policy: 'fixed-window:100/1h' },
-        ],
+        tiers: [tier, { name: 'plan', policy: 'fixed-window:100/1h' }],
+        // The module's skip is asked in the guard phase too, and has to know the client there.
+        ...options,
       },
     });
 
