@@ -6,7 +6,12 @@ import { overallRetryAfterMs } from './http/retry-after.js';
 import type { Question } from './question.js';
 import { RateLimitEvents } from './rate-limit.events.js';
 import { RateLimitLog } from './rate-limit.log.js';
-import { RateLimitStore, type Charge, type Decision } from './stores/rate-limit.store.js';
+import {
+  RateLimitStore,
+  type Charge,
+  type Decision,
+  type DecisionSource,
+} from './stores/rate-limit.store.js';
 import { closedDecision, openDecision } from './stores/uncounted-decision.js';
 import type { Tier } from './tiers/tier.js';
 import type { DecidedTier } from './visit.js';
@@ -23,6 +28,8 @@ export interface Verdict {
 type Prepared = Charge | undefined | Decision;
 
 const PASSES: Verdict = { delayMs: 0 };
+/** Sources that have charged what they allowed. */
+const COUNTED: ReadonlySet<DecisionSource> = new Set(['redis', 'memory']);
 
 /** Decides all tiers of a phase of a request with one call of the store. Knows no transport. */
 @Injectable()
@@ -47,24 +54,51 @@ export class RequestLimiter {
     );
   }
 
-  /**
-   * Before the app is asked whose a key is, the tiers of its address are looked at: a request that
-   * they refuse anyway costs no lookup, so guessing keys is limited. Nothing is charged by that.
-   */
+  /** Before the app is asked whose a key is, which may be dear, its address is charged. */
   private decideKnown(question: Question): Verdict | Promise<Verdict> {
     const { visit, tiers, phase } = question;
-    if (phase === 'edge' || !visit.identity.isUnverified) return this.decideTiers(question);
-    const ofAddress = tiers.filter(({ by, isDynamic }) => by === 'ip' && !isDynamic);
-    if (ofAddress.length === 0) return this.decideTiers(question);
-    return andThen(this.decideTiers({ ...question, tiers: ofAddress }, 'peek'), (verdict) =>
-      verdict.refusal === undefined ? this.decideTiers(question) : verdict,
-    );
+    const isKnown = phase === 'edge' || !visit.identity.isUnverified;
+    return isKnown || !tiers.some(countsAddress)
+      ? this.decideTiers(question)
+      : this.decideAddressFirst(question);
   }
 
-  private decideTiers(
-    question: Question,
-    verb: 'consume' | 'peek' = 'consume',
-  ): Verdict | Promise<Verdict> {
+  /**
+   * So no more keys are looked up than the address may guess, at the same time too. All or none
+   * still: what the address was charged is given back when another tier refuses.
+   */
+  private async decideAddressFirst(question: Question): Promise<Verdict> {
+    const ofAddress = { ...question, tiers: question.tiers.filter(countsAddress) };
+    const others = { ...question, tiers: question.tiers.filter((tier) => !countsAddress(tier)) };
+    const first = await this.decideTiers(ofAddress);
+    if (first.refusal !== undefined) return first;
+    const second = await this.decideTiers(others);
+    if (second.refusal !== undefined) await this.giveBack(ofAddress);
+    return { ...second, delayMs: Math.max(first.delayMs, second.delayMs) };
+  }
+
+  private async giveBack(question: Question): Promise<void> {
+    const { decided } = question.visit;
+    const charged: [place: number, charge: Charge][] = [];
+    for (const tier of question.tiers) {
+      const place = decided.findIndex(({ name }) => name === tier.name);
+      const charge = this.resolver.chargeOf(tier, question);
+      const { allowed, source } = decided[place]!.decision;
+      // What stands in for Redis may not be what answers now.
+      if (!allowed || !COUNTED.has(source) || !isSettled(charge)) continue;
+      charged.push([place, charge]);
+    }
+    if (charged.length === 0) return;
+    const charges = charged.map(([, charge]) => charge);
+    const given = await this.store.decide({ verb: 'refund', charges });
+    for (const [index, [place]] of charged.entries()) {
+      const { remaining, resetAfterMs } = given[index]!;
+      const tier = decided[place]!;
+      decided[place] = { ...tier, decision: { ...tier.decision, remaining, resetAfterMs } };
+    }
+  }
+
+  private decideTiers(question: Question): Verdict | Promise<Verdict> {
     const prepared: Prepared[] = [];
     let asking: Promise<void>[] | undefined;
     for (const [index, tier] of question.tiers.entries()) {
@@ -78,8 +112,8 @@ export class RequestLimiter {
         );
       } else prepared[index] = charge;
     }
-    if (asking === undefined) return this.charge(question, prepared, verb);
-    return Promise.all(asking).then(() => this.charge(question, prepared, verb));
+    if (asking === undefined) return this.charge(question, prepared);
+    return Promise.all(asking).then(() => this.charge(question, prepared));
   }
 
   private async whenAsked(tier: Tier, asking: Promise<Charge | undefined>): Promise<Prepared> {
@@ -94,11 +128,7 @@ export class RequestLimiter {
   }
 
   /** A tier that is closed already refuses the request, so the others are only looked at. */
-  private charge(
-    question: Question,
-    prepared: readonly Prepared[],
-    verb: 'consume' | 'peek',
-  ): Verdict | Promise<Verdict> {
+  private charge(question: Question, prepared: readonly Prepared[]): Verdict | Promise<Verdict> {
     const charges: Charge[] = [];
     let isClosed = false;
     for (const [index, answer] of prepared.entries()) {
@@ -106,17 +136,16 @@ export class RequestLimiter {
       if (isCharge(answer)) charges.push(answer);
       else isClosed ||= !answer.allowed && !question.tiers[index]!.isShadow;
     }
-    if (charges.length === 0) return this.conclude(question, prepared, [], verb);
+    if (charges.length === 0) return this.conclude(question, prepared, []);
     return this.store
-      .decide({ verb: isClosed ? 'peek' : verb, charges })
-      .then((decisions) => this.conclude(question, prepared, decisions, verb));
+      .decide({ verb: isClosed ? 'peek' : 'consume', charges })
+      .then((decisions) => this.conclude(question, prepared, decisions));
   }
 
   private conclude(
     question: Question,
     prepared: readonly Prepared[],
     decisions: readonly Decision[],
-    verb: 'consume' | 'peek',
   ): Verdict {
     const { visit, tiers } = question;
     const decided: DecidedTier[] = [];
@@ -131,8 +160,6 @@ export class RequestLimiter {
         decided.push({ name, isShadow, windowMs: policy.windowMs, cost, decision });
       } else decided.push({ name, isShadow, windowMs: 0, cost: 0, decision: answer });
     }
-    // Who was only looked at is decided with what is known next.
-    if (verb === 'peek' && !decided.some(isRefusing)) return PASSES;
     visit.decided.push(...decided);
     return this.verdict(question, decided);
   }
@@ -161,6 +188,11 @@ function isCharge(prepared: Charge | Decision): prepared is Charge {
   return 'key' in prepared;
 }
 
-function isRefusing({ isShadow, decision }: DecidedTier): boolean {
-  return !isShadow && !decision.allowed;
+/** Whether it can be charged before anybody but the address is known. */
+function countsAddress({ by, isDynamic }: Tier): boolean {
+  return by === 'ip' && !isDynamic;
+}
+
+function isSettled(charge: Charge | undefined | Promise<Charge | undefined>): charge is Charge {
+  return charge !== undefined && !(charge instanceof Promise);
 }

@@ -7,8 +7,11 @@ import { wsCarrier } from './ws.transport.js';
 /** The object that stands for the request of any context, for those who hold no transport. */
 export function carrierOf(context: ExecutionContext): object | undefined {
   switch (context.getType<string>()) {
-    case 'http':
-      return httpCarrier(requestOf(context));
+    case 'http': {
+      const request = requestOf(context);
+      // What libraries pass as a request may live longer than one.
+      return 'headers' in request || 'raw' in request ? httpCarrier(request) : undefined;
+    }
     case 'graphql':
       return graphqlCarrier(context);
     case 'ws':
