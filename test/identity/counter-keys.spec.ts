@@ -186,10 +186,10 @@ describe('the shards', () => {
         fc.array(fc.string(), { minLength: 1 }),
         fc.boolean(),
         (made, spaces, isShared) => {
-          const keys = new CounterKeys('rl', 'secret');
+          const fresh = new CounterKeys('rl', 'secret');
           const who = (isShared ? Object.freeze(made) : made) as Client;
           for (const space of [...spaces, ...spaces]) {
-            expect(keys.keyOf(space, who)).toBe(
+            expect(fresh.keyOf(space, who)).toBe(
               new CounterKeys('rl', 'secret').key(space, subjectOf(who)),
             );
           }

@@ -54,8 +54,7 @@ describe.each(platforms)('API keys guessed at the same time, on $name', ({ start
     },
   );
 
-  // SEC-55
-  it('charge the address nothing when another tier refuses them', async () => {
+  it('charge the address nothing when another tier refuses them (SEC-55)', async () => {
     const { ask, app } = await start({
       controllers: [Target],
       rateLimit: {
