@@ -130,6 +130,7 @@ describe('a server that hangs and goes on', () => {
       const { remaining } = await one(witness, 'peek', charge);
       return remaining === 999;
     });
+    await one(store, 'peek', charge);
 
     server.pause();
     const second = await outcomeOf(one(store, 'consume', charge));
