@@ -43,6 +43,15 @@ describe('a visit', () => {
       ],
       [['root', 'a'], ['b'], []],
     ],
+    [
+      'the other twice',
+      [
+        [root, a],
+        [root, b],
+        [root, b],
+      ],
+      [['root', 'a'], ['b'], []],
+    ],
     ['phases one after the other', [[root], [a], [b]], [['root'], ['a'], ['b']]],
     ['a handler without tiers', [[], [a]], [[], ['a']]],
     ['nothing new', [[root, a], []], [['root', 'a'], []]],

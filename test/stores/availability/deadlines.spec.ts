@@ -40,7 +40,9 @@ describe('deadlines', () => {
     turn();
   };
   /** Of the event loop: a fake immediate is a fake millisecond away, in which the clock stands still. */
-  const turn = (): void => void jest.advanceTimersByTime(1);
+  const turn = (): void => {
+    jest.advanceTimersByTime(1);
+  };
 
   beforeEach(() => {
     jest.useFakeTimers();
