@@ -30,8 +30,10 @@ export class Deadlines {
     if (this.timeoutMs === Infinity) return;
     timed.dueAt = now + this.timeoutMs;
     timed.earlier = this.last;
-    if (this.last === undefined) this.first = timed;
-    else this.last.later = timed;
+    if (this.last === undefined) {
+      this.first = timed;
+      this.timer?.ref();
+    } else this.last.later = timed;
     this.last = timed;
     this.timer ??= setTimeout(this.onTimer, this.timeoutMs);
   }
@@ -46,6 +48,8 @@ export class Deadlines {
     // Whoever keeps it keeps none of its neighbours.
     timed.earlier = undefined;
     timed.later = undefined;
+    // Not cleared, for the next one; but nothing is to wait for it meanwhile.
+    if (this.first === undefined) this.timer?.unref();
   }
 
   /** What still waits expires now, so that nobody waits for ever. */

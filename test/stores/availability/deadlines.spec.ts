@@ -40,7 +40,9 @@ describe('deadlines', () => {
     turn();
   };
   /** Of the event loop: a fake immediate is a fake millisecond away, in which the clock stands still. */
-  const turn = (): void => void jest.advanceTimersByTime(1);
+  const turn = (): void => {
+    jest.advanceTimersByTime(1);
+  };
 
   beforeEach(() => {
     jest.useFakeTimers();
@@ -210,6 +212,28 @@ describe('deadlines', () => {
       }),
     );
   });
+});
+
+// A shutdown does not wait for a deadline that nobody has any more.
+it('keep a process alive as long as somebody waits, and no longer', () => {
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const deadlines = new Deadlines(60_000, monotonicClock);
+  const timed = [1, 2].map((n) => new Wait(`${n}`, []));
+  const before = timers();
+  const alive: number[] = [];
+
+  for (let round = 0; round < 2; round++) {
+    for (const each of timed) deadlines.add(each);
+    alive.push(timers() - before);
+    deadlines.remove(timed[0]!);
+    alive.push(timers() - before);
+    deadlines.remove(timed[1]!);
+    alive.push(timers() - before);
+  }
+  deadlines.close();
+
+  expect(alive).toEqual([1, 1, 0, 1, 1, 0]);
 });
 
 // Fact 6 of how timers lie: the answer came in time, and stood behind a blocked event loop.
