@@ -25,7 +25,7 @@ const FAULTS_MS = 4_000;
 /** A breaker that is open for 5 s, a connection that waits for 2 s, and one more of each. */
 const RECOVERY_MS = 20_000;
 const TURN_MS = 50;
-const CLOCK_TOLERANCE_MS = 3;
+const CLOCK_TOLERANCE_MS = 5;
 const HEAP_BYTES = 8_000_000;
 
 /** Everybody's own keys have room enough: what matters is that none is charged twice. */
@@ -230,10 +230,15 @@ async function countedIn(admin: Redis, calls: readonly Call[]): Promise<Map<stri
   return counted;
 }
 
-/** Redis's clock less ours. */
+/** Redis's clock less ours: at least what an answer says when it comes, so the quickest knows best. */
 async function offsetOf(admin: Redis): Promise<number> {
-  const [seconds, micros] = await admin.time();
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - monotonicClock.now();
+  let offsetMs = -Infinity;
+  for (let sample = 0; sample < 20; sample++) {
+    const [seconds, micros] = await admin.time();
+    const serverMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+    offsetMs = Math.max(offsetMs, serverMs - monotonicClock.now());
+  }
+  return offsetMs;
 }
 
 /** A round of faults on instances of its own, and all that never may have happened in it. */

@@ -3,6 +3,7 @@ import {
   LimiterService,
   RateLimitModule,
   RateLimitStore,
+  type CombinedDecision,
   type Decision,
   type RateLimitOptions,
 } from '../../src/index.js';
@@ -65,6 +66,10 @@ export class Instance {
 
   consume(policy: NamedPolicy, key: string, cost?: number): Promise<Decision> {
     return this.limiter.consume(policy, key, { cost });
+  }
+
+  consumeAll(policy: NamedPolicy, keys: readonly string[]): Promise<CombinedDecision> {
+    return this.limiter.consumeAll(keys.map((key) => ({ policy, key })));
   }
 
   /** How many of `times` calls, one after the other, are admitted. */

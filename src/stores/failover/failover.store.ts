@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js';
-import { StoreAwayError } from '../availability/gate.js';
+import { mayHaveCharged } from '../availability/may-have-charged.js';
 import type { StoreHealth } from '../availability/store-health.js';
 import {
   RateLimitStore,
@@ -9,7 +9,6 @@ import {
   type Operation,
 } from '../rate-limit.store.js';
 import { refuses } from '../refuses.js';
-import { STORE_ERRORS, classifyStoreError } from '../redis/store-error.js';
 import { closedDecision, openDecision } from '../uncounted-decision.js';
 import type { LocalLimiter } from './local-limiter.js';
 
@@ -124,10 +123,4 @@ export class FailoverStore extends RateLimitStore {
   private policyFor({ onStoreFailure }: Charge): FailurePolicy {
     return onStoreFailure ?? this.options.onStoreFailure;
   }
-}
-
-function mayHaveCharged(error: unknown): boolean {
-  return (
-    !(error instanceof StoreAwayError) && STORE_ERRORS[classifyStoreError(error)].mayHaveCharged
-  );
 }
