@@ -1,3 +1,4 @@
+import dns from 'node:dns';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { NamedPolicy } from '../../src/service-charges.js';
@@ -12,8 +13,8 @@ import {
   startCluster,
   startReplica,
   startSentinel,
+  RedisServer,
   type RedisCluster,
-  type RedisServer,
 } from '../support/redis-server.js';
 import { Fleet, TIMEOUT_MS, TURN_MS } from './fleet.js';
 import { record } from './measurements.js';
@@ -23,6 +24,8 @@ const LIMIT = 100;
 const PLAN: NamedPolicy = { name: 'plan', policy: `token-bucket:${LIMIT}/1d` };
 
 const stops = new Stops();
+
+afterEach(() => jest.restoreAllMocks());
 
 function clientOf({ url }: { readonly url: string }): Redis {
   const client = new Redis(url);
@@ -78,6 +81,35 @@ describe('a replica that becomes the master', () => {
     expect(unreplicated).toBe(30);
     expect(admitted).toBe(LIMIT + unreplicated);
     expect(Object.keys(one.status.failures)).not.toContain('bug');
+  });
+
+  it('is found where its name leads now (RED-32)', async () => {
+    const first = await stops.server();
+    const { port } = first;
+    let address = '127.0.0.1';
+    jest
+      .spyOn(dns, 'lookup')
+      .mockImplementation(((
+        _host: string,
+        { all }: dns.LookupOptions,
+        done: (error: null, found: unknown, family?: number) => void,
+      ) =>
+        setImmediate(() =>
+          all === true ? done(null, [{ address, family: 4 }]) : done(null, address, 4),
+        )) as never);
+    const one = await instance(`redis://redis.test:${port}`);
+    expect(await one.admitted(PLAN, 'key', 10)).toBe(10);
+
+    await first.kill();
+    const second = await RedisServer.start({ port, args: ['--bind', '127.0.0.2'] });
+    stops.add(() => second.stop());
+    address = '127.0.0.2';
+    await eventually('the other one decides', async () => {
+      return (await one.consume(PLAN, 'key')).source === 'redis';
+    });
+
+    const client = clientOf({ url: `redis://127.0.0.2:${port}` });
+    expect(await client.exists(one.redisKey(PLAN, 'key'))).toBe(1);
   });
 
   it('is found through its sentinels (RED-14)', async () => {

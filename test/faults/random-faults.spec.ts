@@ -5,7 +5,7 @@ import { monotonicClock } from '../../src/index.js';
 import { withDeadline } from '../../src/deadline.js';
 import type { NamedPolicy } from '../../src/service-charges.js';
 import { eventually } from '../support/eventually.js';
-import type { Fault, FaultProxy } from '../support/fault-proxy.js';
+import { FaultProxy, type Fault } from '../support/fault-proxy.js';
 import { Instance } from '../support/instance.js';
 import { randomFrom } from '../support/random.js';
 import type { RedisServer } from '../support/redis-server.js';
@@ -202,9 +202,8 @@ class Callers {
 const stops = new Stops();
 
 async function lineTo(server: RedisServer): Promise<Line> {
-  const proxy = await stops.proxy(server);
+  const proxy = await FaultProxy.start(server);
   const one = await Instance.start(proxy.url, { instances: INSTANCES, timeoutMs: TIMEOUT_MS });
-  stops.add(() => one.close());
   await eventually('Redis decides', async () => {
     return (await one.consume(OWN, 'warm', 0)).source === 'redis';
   });
@@ -245,37 +244,42 @@ async function offsetOf(admin: Redis): Promise<number> {
 async function round(server: RedisServer, admin: Redis, random: () => number): Promise<string[]> {
   await admin.flushall();
   const lines = await Promise.all(Array.from({ length: INSTANCES }, () => lineTo(server)));
-  const proxies = lines.map(({ proxy }) => proxy);
-  const chaos = new Chaos(server, admin, proxies, random);
-  const delays = monitorEventLoopDelay({ resolution: 5 });
-  delays.enable();
-  const callers = lines.map(({ one }, index) => new Callers(one, `caller ${index}`));
+  try {
+    const proxies = lines.map(({ proxy }) => proxy);
+    const chaos = new Chaos(server, admin, proxies, random);
+    const delays = monitorEventLoopDelay({ resolution: 5 });
+    delays.enable();
+    const callers = lines.map(({ one }, index) => new Callers(one, `caller ${index}`));
 
-  await chaos.reign(FAULTS_MS);
-  for (const caller of callers) await caller.stop();
-  delays.disable();
-  await Promise.all(lines.map(recovered));
+    await chaos.reign(FAULTS_MS);
+    for (const caller of callers) await caller.stop();
+    delays.disable();
+    await Promise.all(lines.map(recovered));
 
-  const calls = callers.flatMap((caller) => caller.calls);
-  const found = violations(calls, {
-    timeoutMs: TIMEOUT_MS,
-    turnMs: TURN_MS + 2 * (delays.max / 1e6),
-    instances: INSTANCES,
-    losses: chaos.losses,
-    offsetMs: await offsetOf(admin),
-    toleranceMs: CLOCK_TOLERANCE_MS,
-    counted: await countedIn(admin, calls),
-  });
-  for (const { one, proxy } of lines) {
-    await one.close();
-    await proxy.close();
-  }
-  for (const source of ['redis', 'fallback', 'open']) {
-    if (!calls.some(({ decision }) => decision?.source === source)) {
-      found.push(`nothing was decided by '${source}'`);
+    const calls = callers.flatMap((caller) => caller.calls);
+    const found = violations(calls, {
+      timeoutMs: TIMEOUT_MS,
+      turnMs: TURN_MS + 2 * (delays.max / 1e6),
+      instances: INSTANCES,
+      losses: chaos.losses,
+      offsetMs: await offsetOf(admin),
+      toleranceMs: CLOCK_TOLERANCE_MS,
+      counted: await countedIn(admin, calls),
+    });
+    return [...found, ...withoutEffect(calls)];
+  } finally {
+    for (const { one, proxy } of lines) {
+      await one.close();
+      await proxy.close();
     }
   }
-  return found;
+}
+
+/** A round that has not had it all would prove nothing. */
+function withoutEffect(calls: readonly Call[]): string[] {
+  return ['redis', 'fallback', 'open']
+    .filter((source) => !calls.some(({ decision }) => decision?.source === source))
+    .map((source) => `nothing was decided by '${source}'`);
 }
 
 // RED-60.
