@@ -18,7 +18,8 @@ export interface Charged {
 /** What `lua/values/value.lua` packs for a token bucket of whole tokens, without a block. */
 export function chargedOf(value: Buffer, burst: number): Charged {
   const atMs = value.readUIntLE(1, 6);
-  const level = Number(value.readBigUInt64LE(7) & 0xff_ffff_ffff_ffffn);
+  // Below 0 where it was overdrawn.
+  const level = Number(BigInt.asIntN(56, value.readBigUInt64LE(7)));
   const unit = value.readUIntLE(14, 5);
   return { atMs, units: Math.ceil(burst - level / unit) };
 }

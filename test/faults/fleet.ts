@@ -97,7 +97,7 @@ export class Fleet {
   }
 
   /** Lives through an outage under load and says, and records, how it was. */
-  async endure(outage: Outage): Promise<Measurement> {
+  async endure(outage: Outage): Promise<Required<Measurement>> {
     const { fault, ids, strike, heal, leapMs = 0, isLossy = false, kind } = outage;
     await this.admitBefore();
     const before = this.decided().length;

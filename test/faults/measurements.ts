@@ -11,9 +11,10 @@ export interface Measurement {
   readonly worstMs?: number;
   /** From the fault until nothing but probes was sent; absent where it never came to that. */
   readonly detectedMs?: number;
-  readonly admitted: number;
-  readonly limit: number;
-  readonly bound: number;
+  /** Of a limit of so many, and how many it may be; absent where nobody asked for that much. */
+  readonly admitted?: number;
+  readonly limit?: number;
+  readonly bound?: number;
   /** From the end of the fault until every process decided in Redis again; absent likewise. */
   readonly recoveredMs?: number;
 }

@@ -2,13 +2,16 @@ import { Test } from '@nestjs/testing';
 import {
   LimiterService,
   RateLimitModule,
+  RateLimitStore,
+  type CombinedDecision,
   type Decision,
   type RateLimitOptions,
 } from '../../src/index.js';
 import { RateLimitEvents } from '../../src/rate-limit.events.js';
-import type { NamedPolicy } from '../../src/service-charges.js';
+import { ServiceCharges, type NamedPolicy } from '../../src/service-charges.js';
 import { StoreWatch } from '../../src/store-watch.js';
 import type { StoreStatus } from '../../src/stores/availability/store-health.js';
+import type { FailoverStore } from '../../src/stores/failover/failover.store.js';
 import { eventually } from './eventually.js';
 
 /** One process's limiter with everything that the module puts around Redis, but without HTTP. */
@@ -20,6 +23,8 @@ export class Instance {
 
   private constructor(
     private readonly limiter: LimiterService,
+    private readonly charges: ServiceCharges,
+    private readonly store: FailoverStore,
     private readonly watch: StoreWatch,
     events: RateLimitEvents,
     readonly close: () => Promise<void>,
@@ -37,6 +42,8 @@ export class Instance {
     await module.init();
     return new Instance(
       module.get(LimiterService),
+      module.get(ServiceCharges),
+      module.get<FailoverStore>(RateLimitStore),
       module.get(StoreWatch),
       module.get(RateLimitEvents),
       () => module.close(),
@@ -47,8 +54,22 @@ export class Instance {
     return this.watch.health.status;
   }
 
+  /** Keys whose debts Redis has not been told yet. */
+  get owed(): number {
+    return this.store['options'].local.owed;
+  }
+
+  /** Under which Redis counts it. */
+  redisKey(policy: NamedPolicy, key: string): string {
+    return this.charges.chargeOf(policy, key).key;
+  }
+
   consume(policy: NamedPolicy, key: string, cost?: number): Promise<Decision> {
     return this.limiter.consume(policy, key, { cost });
+  }
+
+  consumeAll(policy: NamedPolicy, keys: readonly string[]): Promise<CombinedDecision> {
+    return this.limiter.consumeAll(keys.map((key) => ({ policy, key })));
   }
 
   /** How many of `times` calls, one after the other, are admitted. */

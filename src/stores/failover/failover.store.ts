@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js';
-import { StoreAwayError } from '../availability/gate.js';
+import { mayHaveCharged } from '../availability/may-have-charged.js';
 import type { StoreHealth } from '../availability/store-health.js';
 import {
   RateLimitStore,
@@ -8,7 +8,6 @@ import {
   type FailurePolicy,
   type Operation,
 } from '../rate-limit.store.js';
-import { STORE_ERRORS, classifyStoreError } from '../redis/store-error.js';
 import { closedDecision, openDecision } from '../uncounted-decision.js';
 import type { Debt, LocalLimiter } from './local-limiter.js';
 
@@ -125,10 +124,4 @@ export class FailoverStore extends RateLimitStore {
 /** What was kept of its refusals says nothing of whether it is there. */
 function isOfStore(decisions: readonly Decision[]): boolean {
   return decisions.some(({ source }) => source !== 'denied-cache');
-}
-
-function mayHaveCharged(error: unknown): boolean {
-  return (
-    !(error instanceof StoreAwayError) && STORE_ERRORS[classifyStoreError(error)].mayHaveCharged
-  );
 }

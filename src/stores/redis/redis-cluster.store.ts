@@ -1,7 +1,9 @@
+import { mayHaveCharged } from '../availability/may-have-charged.js';
 import { RateLimitStore, type Charge, type Decision, type Operation } from '../rate-limit.store.js';
 import { refuses } from '../refuses.js';
 import { RedisStore, type RedisStoreOptions } from './redis.store.js';
 import type { ScriptRunner } from './script-runner.js';
+import { withoutArguments } from './store-error.js';
 
 /** Charges of one shard, and their places in the operation. */
 interface Part {
@@ -60,9 +62,12 @@ export class RedisClusterStore extends RateLimitStore {
         for (const [place, decision] of decided.entries()) decisions[places[place]!] = decision;
       }),
     );
-    const failed = settled.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    return decisions;
+    const failures = settled.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
+    if (failures.length === 0) return decisions;
+    // The one that promises least: what one shard may have charged is not to be charged again.
+    throw failures.find(mayHaveCharged) ?? failures[0];
   }
 
   /** Their own verdicts, with the numbers as they stand after what passed has been given back. */
@@ -72,13 +77,24 @@ export class RedisClusterStore extends RateLimitStore {
     decided: readonly Decision[],
   ): Promise<readonly Decision[]> {
     const charged = charges.filter((_charge, index) => decided[index]!.allowed);
-    const refunded = await this.shard(tag).decide({ verb: 'refund', charges: charged });
+    const refunded = await this.refund(tag, charged);
     let next = 0;
     return decided.map((decision) => {
       if (!decision.allowed) return decision;
       const { remaining, resetAfterMs } = refunded[next++]!;
       return { ...decision, remaining, resetAfterMs };
     });
+  }
+
+  /** What could not be given back stays charged, whatever the reason was: no cause says otherwise. */
+  private async refund(tag: string, charges: readonly Charge[]): Promise<readonly Decision[]> {
+    try {
+      return await this.shard(tag).decide({ verb: 'refund', charges });
+    } catch (error) {
+      throw new Error(
+        `what was charged could not be given back: ${withoutArguments(error).message}`,
+      );
+    }
   }
 
   private shard(tag: string): RedisStore {
