@@ -54,12 +54,12 @@ describe.each(platforms)('a request with a key that is not verified yet, on $nam
     return { ...running, store, verify, decided };
   }
 
-  it('is looked at by its address first, which charges nothing and tells nobody', async () => {
+  it('is charged to its address first, and then to who it is', async () => {
     const { ask, store, decided, log } = await start([ofAddress, ofClient]);
     const { status, headers } = await ask('/thing', KEY);
 
     expect([status, headers['x-ratelimit-remaining']]).toEqual([200, '1']);
-    expect(store.asked).toEqual(['peek address', 'consume address+client']);
+    expect(store.asked).toEqual(['consume address', 'consume client']);
     expect(decided.map(({ tier, decision }) => [tier, decision.remaining])).toEqual([
       ['address', 1],
       ['client', 99],
@@ -77,7 +77,7 @@ describe.each(platforms)('a request with a key that is not verified yet, on $nam
     const { status, headers } = await ask('/thing', KEY);
 
     expect([status, headers['x-ratelimit-remaining']]).toEqual([429, '0']);
-    expect(store.asked).toEqual(['peek address']);
+    expect(store.asked).toEqual(['consume address']);
     expect(verify).not.toHaveBeenCalled();
     expect(decided.map(({ tier }) => tier)).toEqual(['address']);
     expect(log.filter(({ text }) => text.includes('refused'))).toHaveLength(1);
@@ -106,7 +106,11 @@ describe.each(platforms)('a request with a key that is not verified yet, on $nam
     const { admitted, store } = await start([{ ...ofAddress, mode: 'shadow' }, ofClient]);
 
     expect(await admitted('/thing', 4, KEY)).toBe(4);
-    expect(store.asked.filter((asked) => asked.startsWith('consume'))).toHaveLength(4);
+    expect(store.asked).toEqual([
+      ...['consume address', 'consume client'],
+      // What verify has answered is known now.
+      ...Array<string>(3).fill('consume address+client'),
+    ]);
   });
 
   it('is looked at in no tier that it skips', async () => {
