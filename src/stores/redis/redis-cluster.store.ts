@@ -86,11 +86,12 @@ export class RedisClusterStore extends RateLimitStore {
     });
   }
 
-  /** What could not be given back stays charged, whatever the reason was: no cause says otherwise. */
+  /** What could not be given back stays charged, whatever the reason was. */
   private async refund(tag: string, charges: readonly Charge[]): Promise<readonly Decision[]> {
     try {
       return await this.shard(tag).decide({ verb: 'refund', charges });
     } catch (error) {
+      // oxlint-disable-next-line eslint/preserve-caught-error -- an error is classed by its cause
       throw new Error(
         `what was charged could not be given back: ${withoutArguments(error).message}`,
       );
