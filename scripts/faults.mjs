@@ -63,7 +63,7 @@ function cells({ fault, ids, answers, worstMs, detectedMs, admitted, limit, boun
   return [
     fault,
     ids.join(', '),
-    answers,
+    answers ?? '',
     ms(worstMs),
     ms(detectedMs),
     admitted === undefined ? '' : `${admitted} of ${limit}, bound ${bound}`,
