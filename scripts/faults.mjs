@@ -11,14 +11,17 @@ const page = join(root, 'docs/failure.md');
 const BEGIN = '<!-- measured by npm run faults -->';
 const END = '<!-- end of what was measured -->';
 
-const options = process.argv.slice(2);
-const measured = runSuite();
-if (measured !== undefined && options.length === 0) await rewrite(measured);
-else if (measured !== undefined) console.log(table(measured));
-else process.exitCode = 1;
+await main(process.argv.slice(2));
+
+async function main(options) {
+  const measurements = runSuite(options);
+  if (measurements === undefined) process.exitCode = 1;
+  else if (options.length === 0) await rewrite(measurements);
+  else console.log(table(measurements));
+}
 
 /** Undefined when a test has failed: what such a run measures is not to be shown. */
-function runSuite() {
+function runSuite(options) {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-faults-'));
   const file = join(directory, 'measurements.jsonl');
   try {
@@ -29,7 +32,8 @@ function runSuite() {
       { cwd: root, stdio: 'inherit', env: { ...process.env, SLUICE_FAULT_REPORT: file } },
     );
     if (status !== 0) return undefined;
-    return readFileSync(file, 'utf8').trim().split('\n').map(JSON.parse);
+    const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    return lines.map((line) => JSON.parse(line));
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -51,13 +55,15 @@ function table(measurements) {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-const number = ({ ids }) => Number(ids[0].replace('RED-', ''));
+function number({ ids }) {
+  return Number(ids[0].replace('RED-', ''));
+}
 
 function cells({ fault, ids, answers, worstMs, detectedMs, admitted, limit, bound, recoveredMs }) {
   return [
     fault,
     ids.join(', '),
-    answers,
+    answers ?? '',
     ms(worstMs),
     ms(detectedMs),
     admitted === undefined ? '' : `${admitted} of ${limit}, bound ${bound}`,

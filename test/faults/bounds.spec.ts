@@ -102,7 +102,6 @@ describe('what is admitted over an outage', () => {
       record({
         fault: `the worst order of events, ${instances} ${instances === 1 ? 'process' : 'processes'}${isLossy ? ', data lost' : ''}`,
         ids: isLossy ? ['RED-46'] : ['RED-44', 'RED-45'],
-        answers: '200 or 429 (`fallback`)',
         admitted,
         limit: LIMIT,
         bound,

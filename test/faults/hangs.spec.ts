@@ -58,9 +58,9 @@ interface Load {
 function load(on: Instance, policy: NamedPolicy, callers: number, pauseMs = 1): Load {
   const decisions: Decision[] = [];
   let worstMs = 0;
-  let isOver = false;
+  const state = { isOver: false };
   const call = async (): Promise<void> => {
-    while (!isOver) {
+    while (!state.isOver) {
       const askedAt = performance.now();
       decisions.push(await on.consume(policy, 'key'));
       worstMs = Math.max(worstMs, performance.now() - askedAt);
@@ -72,7 +72,7 @@ function load(on: Instance, policy: NamedPolicy, callers: number, pauseMs = 1): 
     decisions,
     worstMs: () => worstMs,
     stop: async () => {
-      isOver = true;
+      state.isOver = true;
       await withDeadline(calls, 1_000, 'a call');
     },
   };

@@ -5,8 +5,8 @@ export interface Measurement {
   readonly fault: string;
   /** Rows of the catalogue of faults, such as `RED-02`. */
   readonly ids: readonly string[];
-  /** Statuses and sources of answers while it lasted. */
-  readonly answers: string;
+  /** Statuses, where it was asked by HTTP, and sources of answers while it lasted. */
+  readonly answers?: string;
   /** Of any request, from the fault until all was well again; absent where nobody was in a hurry. */
   readonly worstMs?: number;
   /** From the fault until nothing but probes was sent; absent where it never came to that. */

@@ -73,6 +73,9 @@ export class Deadlines {
       this.remove(first);
       first.expire();
     }
+    // What was set meanwhile may have set a timer, which is too late for what was set before it.
+    clearTimeout(this.timer);
+    this.timer = undefined;
     this.arm(this.clock.now());
   }
 

@@ -172,6 +172,20 @@ describe('deadlines', () => {
     expect(expired).toEqual(['old', 'new']);
   });
 
+  it('that were set before others were given grace expire at their time all the same', () => {
+    wait('first');
+    clock.advance(TIMEOUT / 2);
+    wait('second');
+    clock.advance(TIMEOUT / 2);
+    jest.advanceTimersToNextTimer();
+    wait('third');
+    turn();
+    turn();
+
+    pass(TIMEOUT / 2);
+    expect(expired).toEqual(['first', 'second']);
+  });
+
   it('expire as in a simple model, over random histories', () => {
     const step = fc.oneof(
       fc.constant({ kind: 'add' } as const),
