@@ -186,7 +186,8 @@ describe('a cluster without replicas', () => {
     await proxies[0]!.refuse();
     proxies[0]!.reset();
     await eventually('the first shard is away', async () => {
-      return (await one.consume(PLAN, unsent, 0)).source === 'fallback';
+      await one.consume(PLAN, unsent, 0);
+      return one.status.state === 'degraded';
     });
 
     proxies[1]!.fault = { kind: 'drop-replies' };
