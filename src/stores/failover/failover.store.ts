@@ -65,9 +65,8 @@ export class FailoverStore extends RateLimitStore {
     const isClosed = charges.some(
       (charge, index) => policies[index] === 'closed' && charge.isShadow !== true,
     );
-    const decided = this.options.local.decide(
-      verb === 'consume' && isClosed ? 'peek' : verb,
-      local,
+    const decided = this.decideLocally(
+      { verb: verb === 'consume' && isClosed ? 'peek' : verb, charges: local },
       !mayHaveCharged(error),
     );
     let next = 0;
@@ -77,6 +76,16 @@ export class FailoverStore extends RateLimitStore {
       if (by === 'local') return decided[next++]!;
       return by === 'open' ? openDecision(policy) : closedDecision(policy);
     });
+  }
+
+  /** The last word is here: where even this fails, it is a refusal, and no error of the app's. */
+  private decideLocally({ verb, charges }: Operation, isOwed: boolean): readonly Decision[] {
+    try {
+      return this.options.local.decide(verb, charges, isOwed);
+    } catch (error) {
+      this.options.health.failed('bug', String(error));
+      return charges.map(({ policy }) => closedDecision(policy));
+    }
   }
 
   /**

@@ -492,3 +492,23 @@ describe('over random outages', () => {
     }
   }
 });
+
+it('refuses where even what stands in for the store fails (RED-51)', async () => {
+  const broken = {
+    now: (): number => {
+      throw new Error('what time is it?');
+    },
+  };
+  const fallback = new MemoryStore({ clock: broken, source: 'fallback' });
+  store = new FailoverStore({
+    store: shared,
+    local: new LocalLimiter(fallback, 1, broken),
+    onStoreFailure: 'local',
+    health,
+    clock,
+  });
+  shared.error = new Error('Connection is closed.');
+
+  expect(await one('consume')).toMatchObject({ allowed: false, source: 'closed' });
+  expect(health.status.failures).toMatchObject({ bug: 1 });
+});
