@@ -64,11 +64,12 @@ export class LimiterService implements OnApplicationShutdown {
   }
 
   /** Charges `cost` if it fits. */
-  async consume(policy: PolicyRef, key: KeyRef, { cost = 1 }: ConsumeOptions = {}) {
-    const charges = [this.charges.chargeOf(policy, key, cost)];
+  async consume(policy: PolicyRef, key: KeyRef, options?: ConsumeOptions): Promise<Decision> {
+    const charges = [this.charges.chargeOf(policy, key, options?.cost)];
+    const { store } = this;
     const operation = { verb: 'consume', charges } as const;
-    const [decision] = this.store.decideNow?.(operation) ?? (await this.store.decide(operation));
-    return decision!;
+    if (store.decideNow !== undefined) return store.decideNow(operation)[0]!;
+    return (await store.decide(operation))[0]!;
   }
 
   /** Charges all or none, in one step; 256 at most. */

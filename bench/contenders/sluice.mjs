@@ -26,11 +26,10 @@ export function sluice(tiers, { limit = LIMIT, algorithm = 'fixed-window', ...op
       );
       limiter = app.get(LimiterService);
     },
-    async decide(key) {
-      if (tiers.length === 1) return isAdmitted(await limiter.consume(tiers[0].name, key));
+    decide(key) {
+      if (tiers.length === 1) return limiter.consume(tiers[0].name, key).then(isAdmitted);
       const charges = tiers.map(({ name }) => ({ policy: name, key }));
-      const { decisions } = await limiter.consumeAll(charges);
-      return decisions.every(isAdmitted);
+      return limiter.consumeAll(charges).then(({ decisions }) => decisions.every(isAdmitted));
     },
     tearDown: () => app.close(),
   };
