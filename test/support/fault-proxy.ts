@@ -40,6 +40,8 @@ export class FaultProxy {
   /** Accepted so far. */
   connections = 0;
   /** Bytes that have arrived, either way. */
+  /** Chunks that were made late. */
+  slowed = 0;
   readonly delivered = { requests: 0, replies: 0 };
   port = 0;
 
@@ -220,7 +222,9 @@ class Way {
   }
 
   private delayMs({ ms, jitterMs = 0, share = 1 }: Fault & { kind: 'slow' }): number {
-    return this.proxy.random() < share ? ms + this.proxy.random() * jitterMs : 0;
+    if (this.proxy.random() >= share) return 0;
+    this.proxy.slowed++;
+    return ms + this.proxy.random() * jitterMs;
   }
 
   private async deliverSlices(chunk: Buffer, maxBytes: number): Promise<void> {
