@@ -39,9 +39,9 @@ export class FaultProxy {
   readonly host = HOST;
   /** Accepted so far. */
   connections = 0;
-  /** Bytes that have arrived, either way. */
   /** Chunks that were made late. */
   slowed = 0;
+  /** Bytes that have arrived, either way. */
   readonly delivered = { requests: 0, replies: 0 };
   port = 0;
 
