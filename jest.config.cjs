@@ -7,6 +7,7 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.spec.ts'],
   testTimeout: 30_000,
   maxWorkers: 2,
+  testSequencer: '<rootDir>/test/support/longest-first.cjs',
   moduleFileExtensions: ['ts', 'js', 'json'],
   moduleNameMapper: {
     '^nestjs-sluice$': '<rootDir>/src/index.ts',
