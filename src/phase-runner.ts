@@ -6,6 +6,7 @@ import { rateLimitHeaders, type HttpHeader } from './http/rate-limit-headers.js'
 import { retryHeaders } from './http/retry-after.js';
 import { identityOf, type RequestIdentity } from './identity/request-identity.js';
 import { ProxyWatch } from './proxy-watch.js';
+import { RateLimitLog } from './rate-limit.log.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RequestLimiter, type Verdict } from './request-limiter.js';
 import { RoutePlans } from './route-plans.js';
@@ -23,6 +24,7 @@ export class PhaseRunner {
     private readonly limiter: RequestLimiter,
     private readonly transports: Transports,
     private readonly proxies: ProxyWatch,
+    private readonly log: RateLimitLog,
   ) {}
 
   /** True, or a rejection with the transport's own exception when a tier refuses. */
@@ -65,7 +67,12 @@ export class PhaseRunner {
   }
 
   bodyOf(refusal: Refusal): object | string {
-    return this.settings.body?.(refusal) ?? problemBody(refusal);
+    try {
+      return this.settings.body?.(refusal) ?? problemBody(refusal);
+    } catch (error) {
+      this.log.resolverFailed('body', error);
+      return problemBody(refusal);
+    }
   }
 
   private conclude(

@@ -37,11 +37,9 @@ export class RateLimitEvents extends EventEmitter<RateLimitEventMap> {
     super();
   }
 
-  override emit<Name extends keyof RateLimitEventMap>(
-    name: Name,
-    ...args: RateLimitEventMap[Name]
-  ): boolean {
-    if (this.listenerCount(name) === 0) return false;
+  /** As `emit`, and what listeners throw or reject with is logged. */
+  tell<Name extends keyof RateLimitEventMap>(name: Name, ...args: RateLimitEventMap[Name]): void {
+    if (this.listenerCount(name) === 0) return;
     for (const listener of this.rawListeners(name)) {
       try {
         const returned: unknown = Reflect.apply(listener, this, args);
@@ -52,6 +50,5 @@ export class RateLimitEvents extends EventEmitter<RateLimitEventMap> {
         this.log.listenerFailed(name, error);
       }
     }
-    return true;
   }
 }

@@ -34,8 +34,8 @@ export class RateLimitLog {
 
   refused({ name, decision, isShadow, cost }: DecidedTier, client: Client): void {
     const who = this.describe(client);
-    if (this.isQuiet(`refused ${name} ${who}`)) return;
     const verb = isShadow ? 'would refuse' : 'refused';
+    if (this.isQuiet(`${verb} ${name} ${who}`)) return;
     const retry = Number.isFinite(decision.retryAfterMs)
       ? `passes in ${decision.retryAfterMs} ms`
       : 'never passes';

@@ -98,6 +98,12 @@ export class RateLimitSettings {
       options.requireRedisAtBoot ?? false,
       'requireRedisAtBoot',
     );
+    if (this.requireRedisAtBoot && this.redis === undefined) {
+      throw new RateLimitConfigurationError(
+        'requireRedisAtBoot',
+        'is true without redis; is the variable that holds its URL set?',
+      );
+    }
   }
 
   private checkTiers(written: unknown): Tier[] {

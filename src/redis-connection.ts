@@ -1,12 +1,16 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { withDeadline } from './deadline.js';
 import { RateLimitConfigurationError } from './policies/configuration-error.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { hasStatus, safeDuplicate, unsafeSettingsOf } from './stores/redis/borrowed-client.js';
 import { connect, untilReady, type OwnedClient } from './stores/redis/connect.js';
 import { evictionWarning } from './stores/redis/eviction-check.js';
-import { isRedisClient, type ScriptRunner } from './stores/redis/script-runner.js';
+import { DECIDE_SCRIPT } from './stores/redis/script.generated.js';
+import { isRedisClient, scriptRunnerFor, type ScriptRunner } from './stores/redis/script-runner.js';
 import { withoutArguments } from './stores/redis/store-error.js';
 
+/** No deadline, no shapes, no runs: the script tells the time. */
+const NOTHING_ASKED = ['', '0', '0'];
 /** How long the app waits for Redis while it boots. */
 const BOOT_WAIT_MS = 2_000;
 
@@ -28,13 +32,7 @@ export class RedisConnection implements OnApplicationShutdown {
     if (redis === undefined || !enabled) return undefined;
     const borrowed = isRedisClient(redis) ? this.borrow(redis as object) : undefined;
     if (borrowed !== undefined) {
-      if (
-        requireRedisAtBoot &&
-        hasStatus(borrowed) &&
-        !(await untilReady(borrowed, BOOT_WAIT_MS))
-      ) {
-        this.refuse();
-      }
+      if (requireRedisAtBoot && !(await this.answers(borrowed))) this.refuse();
       void this.warnOfEviction(borrowed);
       return borrowed;
     }
@@ -56,6 +54,10 @@ export class RedisConnection implements OnApplicationShutdown {
   }
 
   private explained(error: Error): Error {
+    // Of an option that is ours and says nothing to anybody.
+    if (error.message.startsWith('Reached the max retries per request limit')) {
+      return new Error('the connection was lost while a call was under way');
+    }
     const isUnconnected = /^(Stream isn't writeable|Cluster isn't ready)/.test(error.message);
     if (!isUnconnected) return error;
     const cause = withoutArguments(this.lastError ?? error);
@@ -100,6 +102,18 @@ export class RedisConnection implements OnApplicationShutdown {
       this.refuse();
     }
     this.logger.error(`Redis ${this.absence()}; the app starts without it`);
+  }
+
+  private async answers(client: object): Promise<boolean> {
+    if (hasStatus(client) && !(await untilReady(client, BOOT_WAIT_MS))) return false;
+    try {
+      const asked = scriptRunnerFor(client, 'redis').run(DECIDE_SCRIPT, [], NOTHING_ASKED);
+      await withDeadline(asked, BOOT_WAIT_MS, 'Redis');
+      return true;
+    } catch (error) {
+      this.lastError ??= withoutArguments(error);
+      return false;
+    }
   }
 
   private refuse(): never {

@@ -170,7 +170,7 @@ export class RequestLimiter {
     let delayMs = 0;
     for (const tier of decided) {
       const { name, isShadow, cost, decision } = tier;
-      if (isHeard) this.events.emit('decided', { tier: name, isShadow, cost, decision });
+      if (isHeard) this.events.tell('decided', { tier: name, isShadow, cost, decision });
       if (!decision.allowed) this.log.refused(tier, visit.identity.known);
       // A shadow tier holds nobody back either.
       if (isShadow) continue;

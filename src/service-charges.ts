@@ -37,6 +37,8 @@ export interface ChargeRequest {
   cost?: number;
 }
 
+const KINDS: ReadonlySet<string> = new Set(['api-key', 'user', 'ip', 'global']);
+
 /** Different policies that an app is expected to write at a time. */
 const REMEMBERED_POLICIES = 1_000;
 const REMEMBERED_KEYS = 10_000;
@@ -162,8 +164,11 @@ export class ServiceCharges {
     }
     const expected = "a non-empty string, or a client such as { kind: 'user', id: '42' }";
     // An id, or what was written in its place, may be somebody's secret.
-    const received = kind === undefined ? key : `a client whose id is ${typeof id}`;
-    throw new RateLimitUsageError(`key: ${mismatch(received, expected)}`);
+    if (kind === undefined) throw new RateLimitUsageError(`key: ${mismatch(key, expected)}`);
+    const wrong = KINDS.has(kind)
+      ? `a client of kind '${kind}' whose id is ${kind === 'ip' ? 'no address' : typeof id}`
+      : 'a client of another kind than api-key, user, ip or global';
+    throw new RateLimitUsageError(`key: received ${wrong}, expected ${expected}`);
   }
 }
 

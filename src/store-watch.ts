@@ -43,7 +43,7 @@ export class StoreWatch implements OnApplicationShutdown {
         if (this.changes <= CHANGES_TOLD_A_MINUTE) {
           this.log.storeChanged(status, previous, isLastTold);
         }
-        this.events.emit('store', status, previous);
+        this.events.tell('store', status, previous);
       },
       failed: (failure) => this.failed(failure),
     });
@@ -69,7 +69,7 @@ export class StoreWatch implements OnApplicationShutdown {
 
   handedBack(keys: number): void {
     this.log.handedBack(keys);
-    this.events.emit('handed-back', keys);
+    this.events.tell('handed-back', keys);
   }
 
   onApplicationShutdown(): void {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.js';
 import { sleep } from './sleep.js';
 import type { Charge, Decision } from './stores/rate-limit.store.js';
@@ -14,7 +15,7 @@ interface Patience {
 /** Callers that wait for one counter, in this process, in the order they came. */
 export class Turns {
   private readonly lines = new Map<string, Promise<unknown>>();
-  private readonly closing = new AbortController();
+  private readonly closing = endless();
 
   constructor(private readonly clock: Clock) {}
 
@@ -105,6 +106,13 @@ function within(charge: Charge, restMs: number): Charge {
 /** In a queue all that is ahead drains first, however long a refused caller waits to stand in it. */
 function servedInMs({ policy }: Charge, { retryAfterMs, resetAfterMs }: Decision): number {
   return policy.algorithm === 'leaky-bucket' ? resetAfterMs : retryAfterMs;
+}
+
+/** Any number may wait for it, which Node takes for a leak otherwise. */
+function endless(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

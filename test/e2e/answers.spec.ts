@@ -281,6 +281,27 @@ describe.each(platforms)('on $name', ({ start }) => {
       }
     });
 
+    it('is the usual one where the app fails to make another', async () => {
+      for (const phase of ['edge', 'guard'] as const) {
+        const body = () => {
+          throw new Error('no template');
+        };
+        const { ask, log } = await startSearch({
+          body,
+          tiers: [tier(once, { phase, by: 'ip' })],
+        });
+        await ask('/find');
+
+        const refused = await ask('/find');
+
+        expectRefusal(refused, { retryAfter: 60 });
+        expect(refused.body).toMatchObject({ status: 429, 'violated-policies': ['plan'] });
+        expect(log.map(({ text }) => text)).toContainEqual(
+          expect.stringContaining('body was not decided: no template'),
+        );
+      }
+    });
+
     it('of a closed tier is a 503 that says nothing of the cause', async () => {
       for (const phase of ['edge', 'guard', 'handler'] as const) {
         const cost = () => {

@@ -303,6 +303,10 @@ const rows: [unknown, string][] = [
     `tiers[0].window: received ${typeof window === 'string' ? `'${window}'` : String(window)}, expected ${DURATION}`,
   ]),
   [
+    { requireRedisAtBoot: true, redis: undefined },
+    'requireRedisAtBoot: is true without redis; is the variable that holds its URL set?',
+  ],
+  [
     numbers({ window: '3651d' }),
     "tiers[0].window: received '3651d', expected at most 315360000000 ms",
   ],

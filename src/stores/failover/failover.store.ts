@@ -61,6 +61,7 @@ export class FailoverStore extends RateLimitStore {
   /** Closed charges refuse, open ones pass, local ones are decided here: together, all or none. */
   private decideAlone({ verb, charges }: Operation, error: unknown): Decision[] {
     const policies = charges.map((charge) => this.policyFor(charge));
+    this.options.local.order(verb, charges);
     const local = charges.filter((_charge, index) => policies[index] === 'local');
     const isClosed = charges.some(
       (charge, index) => policies[index] === 'closed' && charge.isShadow !== true,
@@ -89,8 +90,8 @@ export class FailoverStore extends RateLimitStore {
   }
 
   /**
-   * What was admitted here is charged once in the store, which is back. What may have been charged
-   * is never charged again.
+   * The store, which is back, is told what keys were to be meanwhile, and charged once what was
+   * admitted here. What may have been charged is never charged again.
    */
   private handBack(): void {
     const now = this.options.clock.now();
@@ -100,9 +101,9 @@ export class FailoverStore extends RateLimitStore {
   }
 
   private async handAllBack(): Promise<void> {
-    const { local, onHandedBack } = this.options;
+    const { local, onHandedBack, store } = this.options;
     let keys = 0;
-    let isOver = false;
+    let isOver = !(await local.tellOrders((operation) => store.decide(operation)));
     // No further than a failure: the store may be away again, and lose each debt that it is told.
     while (!isOver) {
       const debts = local.takeDebts(HANDED_BACK_AT_ONCE);

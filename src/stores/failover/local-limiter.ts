@@ -12,6 +12,14 @@ const REMEMBERED = 100_000;
 /** Keys that are owed to the store; what more keys admit is not handed back. */
 const MAX_DEBTS = 100_000;
 
+/** What a key was told to be while the store was away; the end of a block, where it is one. */
+interface Order {
+  readonly verb: OrderVerb;
+  readonly charge: Charge;
+  readonly blockedUntil: number;
+}
+type OrderVerb = 'block' | 'unblock' | 'reset';
+
 /** Of one key. */
 export interface Debt {
   readonly charge: Charge;
@@ -26,6 +34,7 @@ export class LocalLimiter {
   private readonly shares = new WeakMap<Policy, Policy>();
   private readonly admitted = new RecentMap<string, CountedUnits>(REMEMBERED);
   private readonly debts = new Map<string, Debt>();
+  private readonly orders = new Map<string, Order>();
 
   constructor(
     private readonly memory: MemoryStore,
@@ -33,9 +42,9 @@ export class LocalLimiter {
     private readonly clock: Clock,
   ) {}
 
-  /** Keys that are owed to the store. */
+  /** Keys that are owed to the store: their charges, or what they were told to be. */
   get owed(): number {
-    return this.debts.size;
+    return this.debts.size + this.orders.size;
   }
 
   /** The store has decided these. What it admits counts here too, if it goes away. */
@@ -56,8 +65,39 @@ export class LocalLimiter {
         for (const charge of charges) this.noteUnits(charge, -charge.cost);
         return;
       default:
+        for (const { key } of charges) this.orders.delete(key);
         this.decideByShares(verb, charges);
     }
+  }
+
+  /**
+   * To block, unblock or reset a key twice is to do it once, so the store is told of it also where it
+   * may have done it. Of each key the last holds.
+   */
+  order(verb: Verb, charges: readonly Charge[]): void {
+    if (verb !== 'block' && verb !== 'unblock' && verb !== 'reset') return;
+    const now = this.clock.now();
+    for (const charge of charges) {
+      const { key, cost } = charge;
+      if (!this.orders.has(key) && this.orders.size >= MAX_DEBTS) return;
+      this.orders.set(key, { verb, charge, blockedUntil: now + cost });
+    }
+  }
+
+  /** Calls `tell` with each order, until one fails; that and the rest are owed still. */
+  async tellOrders(tell: (operation: Operation) => Promise<unknown>): Promise<boolean> {
+    for (const [key, order] of this.orders) {
+      const cost = order.blockedUntil - this.clock.now();
+      try {
+        const { verb, charge } = order;
+        if (verb !== 'block') await tell({ verb, charges: [charge] });
+        else if (cost > 0) await tell({ verb, charges: [{ ...charge, cost }] });
+      } catch {
+        return false;
+      }
+      if (this.orders.get(key) === order) this.orders.delete(key);
+    }
+    return true;
   }
 
   /**

@@ -493,6 +493,53 @@ describe('over random outages', () => {
   }
 });
 
+describe('what a key was told to be while the store was away', () => {
+  const away = new Error('Connection is closed.');
+
+  it.each<FailurePolicy>(['local', 'open', 'closed'])(
+    'is told to the store when it is back, under %s',
+    async (onStoreFailure) => {
+      make(1, onStoreFailure);
+      shared.error = away;
+      await one('block', { ...once, cost: HOUR });
+      clock.advance(60_000);
+      await back();
+
+      expect((await one('peek')).retryAfterMs).toBe(HOUR - 61_000);
+    },
+  );
+
+  it('is what it was told last, and no block that is over', async () => {
+    make();
+    await one('block', { ...once, cost: HOUR });
+    shared.error = away;
+    await one('unblock');
+    const other = chargeOf(once.policy, newSubject());
+    await one('block', { ...other, cost: 1_000 });
+    await back();
+
+    expect([(await one('peek')).allowed, (await one('peek', other)).allowed]).toEqual([true, true]);
+  });
+
+  it('is owed until the store has been told', async () => {
+    make();
+    shared.error = away;
+    await one('block', { ...once, cost: HOUR });
+    shared.error = undefined;
+    clock.advance(1_000);
+    const there = shared.decide.bind(shared);
+    shared.decide = (operation) =>
+      operation.verb === 'block' ? Promise.reject(away) : there(operation);
+    await one('peek', chargeOf(once.policy, newSubject()));
+    await settled();
+    expect((await one('peek')).allowed).toBe(true);
+
+    shared.decide = there;
+    await back();
+    expect((await one('peek')).allowed).toBe(false);
+  });
+});
+
 it('refuses where even what stands in for the store fails (RED-51)', async () => {
   const broken = {
     now: (): number => {
