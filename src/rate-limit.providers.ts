@@ -137,9 +137,12 @@ function sharedStore(
   if (client === undefined) return undefined;
   const runner = connection.explaining(scriptRunnerFor(client, 'redis'));
   const options = { timeoutMs, health };
-  return runner.isCluster === true
-    ? new RedisClusterStore(runner, options)
-    : new RedisStore(runner, options);
+  const shared =
+    runner.isCluster === true
+      ? new RedisClusterStore(runner, options)
+      : new RedisStore(runner, options);
+  connection.onReady(() => shared.look());
+  return shared;
 }
 
 /**

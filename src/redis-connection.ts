@@ -20,6 +20,7 @@ export class RedisConnection implements OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
   private owned?: OwnedClient;
   private lastError?: Error;
+  private readonly looking: (() => void)[] = [];
 
   constructor(private readonly settings: RateLimitSettings) {}
 
@@ -39,6 +40,11 @@ export class RedisConnection implements OnApplicationShutdown {
     const client = this.owned ?? (await connect(redis, 'redis', timeoutMs));
     await this.boot(client);
     return client;
+  }
+
+  /** Calls back at each new connection of our own. */
+  onReady(look: () => void): void {
+    this.looking.push(look);
   }
 
   /** Says what is really wrong, where a client only says that it is not connected. */
@@ -92,6 +98,7 @@ export class RedisConnection implements OnApplicationShutdown {
       this.logger.debug(`Redis: ${error.message}`);
     });
     client.on('ready', () => {
+      for (const look of this.looking) look();
       this.lastError = undefined;
     });
     client.once('ready', () => void this.warnOfEviction(client));

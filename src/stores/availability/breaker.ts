@@ -102,6 +102,11 @@ export class Breaker {
     this.openUntil = this.clock.now();
   }
 
+  /** There is news of the server: the next call is the probe, however long it was to stay open. */
+  look(): void {
+    if (this.current === 'open') this.openUntil = Math.min(this.openUntil, this.clock.now());
+  }
+
   private isLate(askedAt: number): boolean {
     return this.current === 'open' || askedAt < this.probedAt;
   }

@@ -33,6 +33,11 @@ export class Gate {
     return this.breaker.admits() ? undefined : AWAY;
   }
 
+  /** There is a new connection: whether it is back is seen with the next call. */
+  look(): void {
+    this.breaker.look();
+  }
+
   /** `askedAt`, here and below, is when the call was, by the clock of the gate. */
   succeeded(askedAt: number): void {
     if (this.breaker.succeeded(askedAt)) this.health.gateClosed();

@@ -28,6 +28,11 @@ export class RedisClusterStore extends RateLimitStore {
     super();
   }
 
+  /** A new connection is there: each shard that is away looks with its next call. */
+  look(): void {
+    for (const shard of this.shards.values()) shard.look();
+  }
+
   override async close(): Promise<void> {
     for (const shard of this.shards.values()) await shard.close();
   }

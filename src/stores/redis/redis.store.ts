@@ -63,6 +63,11 @@ export class RedisStore extends RateLimitStore {
     return refusal === undefined ? this.batches.decide(operation) : Promise.reject(refusal);
   }
 
+  /** A new connection is there: if the breaker is open, the next call looks whether it answers. */
+  look(): void {
+    this.gate.look();
+  }
+
   override close(): Promise<void> {
     this.batches.close();
     this.deadlines.close();

@@ -223,6 +223,29 @@ it('does not look at the wall clock', () => {
 });
 
 // RED-04, RED-42
+describe('news of the server', () => {
+  it('is looked at with the next call, and only with that (RED-25)', () => {
+    fail(true);
+    expect(breaker.admits()).toBe(false);
+
+    breaker.look();
+
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+    expect(succeed()).toBe(true);
+  });
+
+  it('changes nothing while it is closed, or while a probe is under way', () => {
+    breaker.look();
+    expect(breaker.state).toBe('closed');
+    times(5, fail);
+    untilProbe();
+
+    breaker.look();
+
+    expect(breaker.admits()).toBe(false);
+  });
+});
+
 describe('over random histories', () => {
   type Step =
     { kind: 'ask' } | { kind: 'end'; which: number; how: string } | { kind: 'wait'; ms: number };
