@@ -1,4 +1,4 @@
-/** How far a server's clock may run away from ours: 200 ms in 1000 s, twice what is usual. */
+/** How far a server's clock may run away from ours: 200 ms in 1000 s. */
 const DRIFT = 0.0002;
 
 /**
