@@ -3,7 +3,8 @@ import { Controller, Get } from '@nestjs/common';
 import { Cluster, Redis } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis5';
 import { Redis as Valkey } from 'iovalkey';
-import { RATE_LIMIT_REDIS } from '../../src/index.js';
+import { createClient } from 'redis';
+import { RATE_LIMIT_REDIS, fromNodeRedis } from '../../src/index.js';
 import { msToEnd } from '../support/ending-process.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
@@ -135,6 +136,19 @@ describe('booting', () => {
     const { connections } = proxy;
     await sleep(50);
     expect(proxy.connections).toBe(connections);
+  });
+
+  it('is refused for a client of any shape that cannot ask', async () => {
+    const { url } = await redisServer();
+    const client = createClient({ url });
+    const redis = fromNodeRedis(client);
+
+    expect(await bootError({ redis, requireRedisAtBoot: true })).toMatch(
+      /^RateLimit: redis: did not answer within 2000 ms \(.+\), and requireRedisAtBoot is true$/,
+    );
+    await client.connect();
+    expect(await bootError({ redis, requireRedisAtBoot: true })).toBeUndefined();
+    client.destroy();
   });
 
   it('needs no waiting where Redis is there', async () => {

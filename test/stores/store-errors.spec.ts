@@ -84,6 +84,20 @@ const asUser =
     return client.errors.find(({ message }) => message.startsWith('WRONGPASS')) ?? error;
   };
 
+/** A call that Redis has executed, and whose answer does not arrive: what its caller is told. */
+async function executedUnheard(
+  connect: Connect,
+  end: (proxy: FaultProxy, client: ScriptClient) => unknown,
+): Promise<unknown> {
+  const proxy = await throughProxy();
+  const client = await connect(proxy.url);
+  proxy.fault = { kind: 'drop-replies' };
+  const lost = failure(client.run(SET, ['lost']));
+  await eventually('it is executed', async () => (await direct.getdel('lost')) === '1');
+  end(proxy, client);
+  return lost;
+}
+
 async function throughProxy(): Promise<FaultProxy> {
   const proxy = await FaultProxy.start(server);
   stops.push(() => proxy.close());
@@ -278,29 +292,13 @@ const rows: Row[] = [
     'a connection that is closed in flight (RED-02)',
     'ambiguous',
     /max retries per request|ECONNRESET/,
-    async (connect) => {
-      const proxy = await throughProxy();
-      const client = await connect(proxy.url);
-      proxy.fault = { kind: 'drop-replies' };
-      const lost = failure(client.run(SET, ['lost']));
-      await eventually('it is executed', async () => (await direct.getdel('lost')) === '1');
-      proxy.reset();
-      return lost;
-    },
+    (connect) => executedUnheard(connect, (proxy) => proxy.reset()),
   ],
   [
     'a client that is closed while it waits (RED-53)',
     'ambiguous',
     /^Connection is closed|^Disconnects client/,
-    async (connect) => {
-      const proxy = await throughProxy();
-      const client = await connect(proxy.url);
-      proxy.fault = { kind: 'drop-replies' };
-      const lost = failure(client.run(SET, ['lost']));
-      await eventually('it is executed', async () => (await direct.getdel('lost')) === '1');
-      client.close();
-      return lost;
-    },
+    (connect) => executedUnheard(connect, (_proxy, client) => client.close()),
   ],
   [
     'garbage (RED-31)',
