@@ -194,17 +194,6 @@ describe('Turns', () => {
 
     expect(warnings).toEqual([]);
   });
-
-  it('lets many wait at a time, which is no leak', async () => {
-    const warned = jest.fn();
-    process.on('warning', warned);
-    const waiting = Array.from({ length: 20 }, () => take('fixed-window:20/1h'));
-    await Promise.all(waiting);
-    await settle();
-    process.off('warning', warned);
-
-    expect(warned).not.toHaveBeenCalled();
-  });
 });
 
 /** Lets everybody do what they can without time. */
