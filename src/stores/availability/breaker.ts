@@ -41,6 +41,7 @@ export class Breaker {
   private failures = 0;
   private openMs = FIRST_OPEN_MS;
   private openUntil = 0;
+  private isLasting = false;
   private closedAt = -Infinity;
   private probedAt = -Infinity;
 
@@ -102,9 +103,13 @@ export class Breaker {
     this.openUntil = this.clock.now();
   }
 
-  /** There is news of the server: the next call is the probe, however long it was to stay open. */
+  /**
+   * There is a new connection: the next call is the probe if it was open for what somebody had to
+   * change. Any other open time is kept, or a server that comes and goes would open it each time.
+   */
   look(): void {
-    if (this.current === 'open') this.openUntil = Math.min(this.openUntil, this.clock.now());
+    if (this.current === 'open' && this.isLasting)
+      this.openUntil = Math.min(this.openUntil, this.clock.now());
   }
 
   private isLate(askedAt: number): boolean {
@@ -114,6 +119,7 @@ export class Breaker {
   private open(isLasting: boolean): void {
     const openMs = isLasting ? MISCONFIGURED_OPEN_MS : this.openMs;
     this.current = 'open';
+    this.isLasting = isLasting;
     this.openUntil = this.clock.now() + openMs * (1 - this.random() / 2);
     this.openMs = Math.min(LAST_OPEN_MS, this.openMs * 2);
   }

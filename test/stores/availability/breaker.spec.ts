@@ -222,8 +222,7 @@ it('does not look at the wall clock', () => {
   wall.mockRestore();
 });
 
-// RED-04, RED-42
-describe('news of the server', () => {
+describe('a new connection', () => {
   it('is looked at with the next call, and only with that (RED-25)', () => {
     fail(true);
     expect(breaker.admits()).toBe(false);
@@ -232,6 +231,14 @@ describe('news of the server', () => {
 
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
     expect(succeed()).toBe(true);
+  });
+
+  it('shortens no open time of an outage: the server may go again (RED-42)', () => {
+    times(5, fail);
+
+    breaker.look();
+
+    expect(breaker.admits()).toBe(false);
   });
 
   it('changes nothing while it is closed, or while a probe is under way', () => {
