@@ -70,9 +70,11 @@ export class ChargeResolver {
     checkCost(cost);
     const { isShadow, onStoreFailure } = tier;
     const space = tier.space(policy);
-    const key =
-      typeof subject === 'string' ? this.keys.key(space, subject) : this.keys.keyOf(space, subject);
-    return { policy, key, cost, isShadow, onStoreFailure };
+    const { key, shared } =
+      typeof subject === 'string'
+        ? this.keys.counter(space, subject)
+        : this.keys.counterOf(space, subject);
+    return { policy, key, shared, cost, isShadow, onStoreFailure };
   }
 
   /** Whether the module's own `skip` lets a request pass uncounted; a failing one does not. */

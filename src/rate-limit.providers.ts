@@ -4,7 +4,7 @@ import { ChargeResolver } from './charge-resolver.js';
 import { monotonicClock, type Clock } from './clock.js';
 import { Edge } from './edge.js';
 import { GuardReach } from './guard-reach.js';
-import { CounterKeys } from './identity/counter-keys.js';
+import { CounterKeys, fieldsOf } from './identity/counter-keys.js';
 import { LimiterService } from './limiter.service.js';
 import { PhaseRunner } from './phase-runner.js';
 import { ProxyWatch } from './proxy-watch.js';
@@ -31,6 +31,7 @@ import { RateLimitStore } from './stores/rate-limit.store.js';
 import { RedisClusterStore } from './stores/redis/redis-cluster.store.js';
 import { RedisStore } from './stores/redis/redis.store.js';
 import { scriptRunnerFor } from './stores/redis/script-runner.js';
+import type { Tier } from './tiers/tier.js';
 import { OpenStore } from './stores/uncounted-decision.js';
 import { Transports } from './transports/transports.js';
 
@@ -55,8 +56,13 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
   },
   {
     provide: CounterKeys,
-    useFactory: ({ prefix, identity, store }: RateLimitSettings, redis: unknown) =>
-      new CounterKeys(prefix, identity.secret ?? '', store !== undefined || redis !== undefined),
+    useFactory: ({ prefix, identity, store, tiers }: RateLimitSettings, redis: unknown) =>
+      new CounterKeys(
+        prefix,
+        identity.secret ?? '',
+        store !== undefined || redis !== undefined,
+        fieldsOf(spacesOfOneSize(tiers)),
+      ),
     inject: [RateLimitSettings, RATE_LIMIT_REDIS],
   },
   RateLimitEvents,
@@ -152,4 +158,15 @@ function sharedStore(
 function eitherClock(clock: Clock): Clock {
   if (clock === monotonicClock) return clock;
   return { now: () => monotonicClock.now() + clock.now() };
+}
+
+/**
+ * Of the tiers of the module, which are few and charged together, so their counters of one subject
+ * stand in one value; what routes add is not, or a value would grow with the routes that are called.
+ */
+function spacesOfOneSize(tiers: readonly Tier[]): string[] {
+  return tiers.flatMap((tier) => {
+    const { policy } = tier;
+    return policy?.law.isOfOneSize === true ? [tier.space(policy)] : [];
+  });
 }

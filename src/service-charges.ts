@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
-import { CounterKeys } from './identity/counter-keys.js';
+import { CounterKeys, type Counter } from './identity/counter-keys.js';
 import { NO_ADDRESS } from './identity/request-identity.js';
 import { RecentMap } from './recent-map.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
@@ -60,15 +60,16 @@ export class ServiceCharges {
     checkCost(cost);
     const counted = this.policyOf(ref);
     const { policy, onStoreFailure } = counted;
-    return { policy, key: this.keyOf(counted, key), cost, onStoreFailure };
+    const counter = this.counterOf(counted, key);
+    return { policy, key: counter.key, shared: counter.shared, cost, onStoreFailure };
   }
 
-  private keyOf({ space, keys }: CountedPolicy, key: KeyRef): string {
-    if (typeof key !== 'string') return this.keys.key(space, this.subjectOf(key));
-    let known = keys?.get(key);
+  private counterOf({ space, counters }: CountedPolicy, key: KeyRef): Counter {
+    if (typeof key !== 'string') return this.keys.counter(space, this.subjectOf(key));
+    let known = counters?.get(key);
     if (known === undefined) {
-      known = this.keys.key(space, this.subjectOf(key));
-      if (key.length <= REMEMBERED_LENGTH) keys?.set(key, known);
+      known = this.keys.counter(space, this.subjectOf(key));
+      if (key.length <= REMEMBERED_LENGTH) counters?.set(key, known);
     }
     return known;
   }
@@ -94,7 +95,7 @@ export class ServiceCharges {
       policy: tier.policy,
       space: tier.space(tier.policy),
       onStoreFailure: tier.onStoreFailure,
-      keys: new RecentMap<string, string>(REMEMBERED_KEYS),
+      counters: new RecentMap<string, Counter>(REMEMBERED_KEYS),
     };
     this.tiers.set(ref, made);
     return made;
@@ -178,8 +179,8 @@ interface CountedPolicy {
   /** What is counted under it, apart from who. */
   readonly space: string;
   readonly onStoreFailure: FailurePolicy;
-  /** Keys of names that were asked for lately. */
-  readonly keys?: RecentMap<string, string>;
+  /** Of names that were asked for lately. */
+  readonly counters?: RecentMap<string, Counter>;
 }
 
 /** What an object says, in its own order; undefined when it holds more than text and numbers. */

@@ -133,8 +133,8 @@ describe.each<[name: string, makeStore: MakeStore]>([
       const policy = definePolicy('plan', 'token-bucket:10/1m', 'policy');
       await limiter.consume('plan', client, { cost: 3 });
 
-      const counted = keys.key(counterSpace(policy, ''), subjectOf(client));
-      const charges = [{ policy, key: counted, cost: 1 }];
+      const counted = keys.counter(counterSpace(policy, ''), subjectOf(client));
+      const charges = [{ policy, ...counted, cost: 1 }];
       expect(await store.decide({ verb: 'peek', charges })).toMatchObject([{ remaining: 7 }]);
     });
 

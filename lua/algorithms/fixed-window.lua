@@ -23,5 +23,5 @@ if name == 'fixed-window' then
     return wait, 0, used < limit and limit - used or 0, used > 0 and left or 0, isNew, start, used
   end
 
-  return { law = law, isAligned = true, form = '<BI6I7', bytes = 14 }
+  known = { law = law, isAligned = true, form = 'I6I7', bytes = 13 }
 end

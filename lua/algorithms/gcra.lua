@@ -1,5 +1,5 @@
 -- GCRA: the backlog is kept, which is what is ahead of the theoretical arrival time.
 
 if name == 'gcra' then
-  return bucket
+  known = bucket
 end

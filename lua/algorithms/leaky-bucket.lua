@@ -2,5 +2,5 @@
 
 if name == 'leaky-bucket' then
   bucket.isQueue = true
-  return bucket
+  known = bucket
 end

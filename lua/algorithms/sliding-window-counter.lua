@@ -45,5 +45,5 @@ if name == 'sliding-window-counter' then
     return wait, 0, remaining > 0 and remaining or 0, reset, isNew, start, previous, current
   end
 
-  return { law = law, isAligned = true, form = '<BI6I7I7', bytes = 21 }
+  known = { law = law, isAligned = true, form = 'I6I7I7', bytes = 20 }
 end

@@ -136,5 +136,5 @@ if name == 'sliding-window-log' then
     return wait, 0, max(0, limit - used), used > 0 and at + window - now or 0, isNew, at, packed
   end
 
-  return { law = law, form = '<BI6' }
+  known = { law = law, form = 'I6' }
 end

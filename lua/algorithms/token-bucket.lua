@@ -2,5 +2,5 @@
 
 if name == 'token-bucket' then
   bucket.isLevel = true
-  return bucket
+  known = bucket
 end

@@ -40,11 +40,11 @@ if name == 'token-bucket' or name == 'gcra' or name == 'leaky-bucket' then
     if verb == 'life' then
       return fullAfter - (now - at)
     end
-    local rate, unit, isLevel = policy.rate, policy.unit, policy.isLevel
+    local rate, unit, isLevel = policy.rate, policy.unit, bucket.isLevel
     if rate == 0 then
       return 1, 0, 0, 0, false
     end
-    local capacity = policy.burst * unit
+    local full = policy.capacity * unit
     local missing, isOutdated = 0, false
     if at and now - at < fullAfter and unitThen > 0
       and amount <= MAX and amount >= -MAX and fullAfter <= MAX then
@@ -53,7 +53,7 @@ if name == 'token-bucket' or name == 'gcra' or name == 'leaky-bucket' then
       end
       missing = amount
       if isLevel then
-        missing = amount < capacity - MAX and MAX or capacity - amount
+        missing = amount < full - MAX and MAX or full - amount
       end
       if missing > 0 then
         local whenFull = ceil(missing / rate)
@@ -64,9 +64,9 @@ if name == 'token-bucket' or name == 'gcra' or name == 'leaky-bucket' then
       end
     end
 
-    local wait, delay = missing - (policy.burst - cost) * unit, 0
+    local wait, delay = missing - (policy.capacity - cost) * unit, 0
     wait = wait > 0 and ceil(wait / rate) or 0
-    if policy.isQueue then
+    if bucket.isQueue then
       delay = ceil(missing / rate)
       wait = wait < delay - policy.maxDelay and delay - policy.maxDelay or wait
     end
@@ -78,12 +78,12 @@ if name == 'token-bucket' or name == 'gcra' or name == 'leaky-bucket' then
     else
       isNew = isOutdated and missing > 0
     end
-    local reset, remaining = ceil(missing / rate), floor((capacity - missing) / unit)
-    if remaining < 0 or (policy.isQueue and reset > policy.maxDelay) then
+    local reset, remaining = ceil(missing / rate), floor((full - missing) / unit)
+    if remaining < 0 or (bucket.isQueue and reset > policy.maxDelay) then
       remaining = 0
     end
-    return wait, delay, remaining, reset, isNew, now, isLevel and capacity - missing or missing, unit, reset
+    return wait, delay, remaining, reset, isNew, now, isLevel and full - missing or missing, unit, reset
   end
 
-  bucket = { law = law, isBucket = true, form = '<BI6i7I5I7', bytes = 26 }
+  bucket = { law = law, isBucket = true, form = 'I6i7I5I7', bytes = 25 }
 end

@@ -30,6 +30,8 @@ export interface State {
 export interface Algorithm<S extends State = State> {
   /** Which of a policy's optional parameters this algorithm takes. */
   readonly parameters: readonly ('burst' | 'maxDelay')[];
+  /** Whether a state is of one size, however much was charged. */
+  readonly isOfOneSize: boolean;
   /** The burst of a policy that names none. */
   defaultBurst(limit: number): number;
   /** Why these numbers cannot be computed exactly, as a sentence, if they cannot. */

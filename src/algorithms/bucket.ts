@@ -20,6 +20,7 @@ export function capacityUnits(numbers: PolicyNumbers): number {
 
 /** What the buckets have in common: the burst is the capacity. */
 export const bucketTraits = {
+  isOfOneSize: true,
   problem(numbers: PolicyNumbers): string | undefined {
     if (numbers.burst > floorDiv(MAX, numbers.unit)) {
       return `burst × ${numbers.unit} (units a token: window over its common divisor with limit) is over 2^53 − 1`;

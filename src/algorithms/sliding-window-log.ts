@@ -26,6 +26,7 @@ export interface SlidingWindowLogState extends State {
 /** Exact: never more than `limit` in any span of one window. */
 export const slidingWindowLog: Algorithm<SlidingWindowLogState> = {
   ...windowTraits,
+  isOfOneSize: false,
 
   problem: ({ limit }) => (limit > MAX_TOTAL ? 'limit is over 2^48 − 1' : undefined),
 

@@ -8,6 +8,7 @@ export function windowStart(numbers: PolicyNumbers, now: number): number {
 /** What the windows have in common: the limit is the capacity, nobody waits in a queue. */
 export const windowTraits = {
   parameters: [],
+  isOfOneSize: true,
   defaultBurst: (limit: number) => limit,
   capacity: (numbers: PolicyNumbers) => numbers.limit,
   delayMs: () => 0,

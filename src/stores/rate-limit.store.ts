@@ -3,10 +3,23 @@ import type { Policy } from '../policies/policy.js';
 /** While the store is away: limit in this process, admit, or refuse with 503. */
 export type FailurePolicy = 'local' | 'open' | 'closed';
 
+/** A value that holds several counters of one client, and which of them is meant. */
+export interface SharedValue {
+  readonly key: string;
+  /** A whole number below 2^32, that of no other counter in it. */
+  readonly field: number;
+}
+
 /** One policy counted under one key. */
 export interface Charge {
   readonly policy: Policy;
+  /** Names the counter, wherever it stands. */
   readonly key: string;
+  /**
+   * Where a store of values may keep it together with others that are charged with it, so that they
+   * are read and written at once; always the same for a key. Default: in a value of its own.
+   */
+  readonly shared?: SharedValue | undefined;
   /** Whole units, 0 or more; for `block`, the whole milliseconds it lasts. */
   readonly cost: number;
   /** Counts and reports, but refuses nothing. */

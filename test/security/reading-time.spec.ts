@@ -38,7 +38,7 @@ const log = new RateLimitLog(new RateLimitSettings({ clock: new ManualClock() })
 const readers: [what: string, read: Read][] = [
   ['an address', (text) => addresses.clientAt(text)],
   ['a path', (text) => exempt.isExemptPath(httpPath({ url: `/internal${text}` })!)],
-  ['an id', (text) => keys.key('1:a', subjectOf({ kind: 'user', id: text }))],
+  ['an id', (text) => keys.counter('1:a', subjectOf({ kind: 'user', id: text }))],
   ['a key that an error repeats', (key) => failing.holderFor({}, { 'x-api-key': key })],
   ['an error for the log', (text) => log.resolverFailed(text, new Error(text))],
   ['the name of a tier in a header', structuredFieldString],

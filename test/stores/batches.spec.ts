@@ -65,11 +65,14 @@ function outcomeOf(name: string, bad: readonly string[]): Outcome {
 }
 
 /** Each decision names its operation, so a mix-up shows. */
-function ask(name: string, charges = 1): void {
-  const charge: Charge = { policy: POLICY, key: name, cost: 1 };
+function ask(name: string, charges = 1, shared?: string): void {
   const operation = {
     verb: 'consume',
-    charges: Array.from({ length: charges }, () => charge),
+    charges: Array.from({ length: charges }, (_, index): Charge => {
+      const key = index === 0 ? name : `${name} ${index}`;
+      const value = shared === undefined ? undefined : { key: shared, field: index };
+      return { policy: POLICY, key, shared: value, cost: 1 };
+    }),
   } as const;
   batches.decide(operation).then(
     ([decision]) => ends.set(name, `decided ${decision!.policy}`),
@@ -205,7 +208,7 @@ describe('an operation', () => {
     expect(namesSent().slice(2)).toEqual([['a']]);
   });
 
-  it('that makes 64 charges full is sent with them, whatever is under way', async () => {
+  it('that makes 64 values full is sent with them, whatever is under way', async () => {
     await busy();
     for (let n = 0; n < 21; n++) ask(`three ${n}`, 3);
     expect(sent).toHaveLength(2);
@@ -215,6 +218,15 @@ describe('an operation', () => {
     expect(sent.map(({ charges }) => charges)).toEqual([1, 1, 64]);
     await pass(5);
     expect(namesSent().at(-1)).toEqual(['next']);
+  });
+
+  it('weighs as many values as it reads, however many counters share one', async () => {
+    await busy();
+    for (let n = 0; n < 63; n++) ask(`client ${n}`, 3, `value ${n}`);
+    expect(sent).toHaveLength(2);
+    ask('the last', 3, 'value 63');
+
+    expect(sent.map(({ charges }) => charges)).toEqual([1, 1, 192]);
   });
 
   it('stays whole in a batch however many charges it has', async () => {

@@ -29,7 +29,7 @@ export function newSubject(): string {
 
 /** The key under which the library counts a subject. */
 export function keyOf(policy: Policy, subject: string): string {
-  return keys.key(counterSpace(policy, ''), namedSubject(subject));
+  return keys.counter(counterSpace(policy, ''), namedSubject(subject)).key;
 }
 
 export function chargeOf(policy: Policy, subject: string, cost = 1): Charge {

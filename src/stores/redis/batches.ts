@@ -3,10 +3,10 @@ import { DeadlineError } from '../../deadline.js';
 import { Timed, type Deadlines } from '../availability/deadlines.js';
 import type { Gate } from '../availability/gate.js';
 import type { Decision, Operation } from '../rate-limit.store.js';
-import type { Outcome } from './wire.js';
+import { valueKeyOf, type Outcome } from './wire.js';
 
-/** A batch holds Redis for as long as its script runs: about 0.3 ms for so many charges. */
-const MAX_CHARGES = 64;
+/** A batch holds Redis for as long as its script runs: 0.2 to 0.4 ms for so many values of clients. */
+const MAX_VALUES = 64;
 /** While so many scripts are under way, what is asked waits for the next answer… */
 const MAX_UNDER_WAY = 2;
 /** …but no longer than this. */
@@ -27,7 +27,7 @@ export interface BatchesOptions {
 interface Batch {
   readonly operations: Operation[];
   readonly waiting: Waiting[];
-  charges: number;
+  values: number;
   isSent: boolean;
   isOver: boolean;
 }
@@ -73,9 +73,9 @@ export class Batches {
       const waiting = new Waiting(this, batch, now, resolve, reject);
       batch.operations.push(operation);
       batch.waiting.push(waiting);
-      batch.charges += operation.charges.length;
+      batch.values += valuesOf(operation);
       this.options.deadlines.add(waiting, now);
-      if (batch.charges >= MAX_CHARGES) this.flush();
+      if (batch.values >= MAX_VALUES) this.flush();
       else if (this.underWay === 0 && !this.isGathering) this.flush();
       else if (this.underWay < MAX_UNDER_WAY) this.flushAfterTurn();
       else this.hold ??= setTimeout(this.flush, MAX_HOLD_MS);
@@ -101,7 +101,7 @@ export class Batches {
     const place = batch.waiting.indexOf(waiting);
     batch.waiting.splice(place, 1);
     const [operation] = batch.operations.splice(place, 1);
-    batch.charges -= operation!.charges.length;
+    batch.values -= valuesOf(operation!);
     if (batch.waiting.length === 0) this.next = undefined;
     this.options.gate.unsent(askedAt);
   }
@@ -161,10 +161,21 @@ export class Batches {
 }
 
 function emptyBatch(): Batch {
-  return { operations: [], waiting: [], charges: 0, isSent: false, isOver: false };
+  return { operations: [], waiting: [], values: 0, isSent: false, isOver: false };
 }
 
 /** When the first of them was. */
 function askedAtOf({ waiting: [first] }: Batch): number {
   return first!.askedAt;
+}
+
+function valuesOf({ charges }: Operation): number {
+  let values = 0;
+  let last: string | undefined;
+  for (const charge of charges) {
+    const key = valueKeyOf(charge);
+    if (key !== last) values++;
+    last = key;
+  }
+  return values;
 }

@@ -4,9 +4,6 @@ import type { Charge, Decision, Operation } from '../rate-limit.store.js';
 /** What became of one operation of a batch. */
 export type Outcome = readonly Decision[] | Error;
 
-/** Numbers in the script's reply for each charge. */
-const FIELDS = 4;
-
 /** A policy's arguments, made once: routes and plans keep their policies. */
 const policyArgs = new WeakMap<Policy, readonly string[]>();
 
@@ -24,7 +21,7 @@ export function encode(
   const runs: number[] = [];
   let shape = -1;
   for (const operation of operations) {
-    for (const { key } of operation.charges) keys.push(key);
+    addKeys(keys, operation);
     if (shape >= 0 && hasShapeOf(operation, shapes[shape]!)) {
       runs[runs.length - 1]!++;
       continue;
@@ -42,21 +39,45 @@ export function encode(
   return { keys, args };
 }
 
+/** The key of each charge, once where it is that of the charge before. */
+function addKeys(keys: string[], { charges }: Operation): void {
+  let last: string | undefined;
+  for (const charge of charges) {
+    const key = valueKeyOf(charge);
+    if (key !== last) keys.push(key);
+    last = key;
+  }
+}
+
+/** The key of the value that a charge is counted in. */
+export function valueKeyOf({ key, shared }: Charge): string {
+  return shared === undefined ? key : shared.key;
+}
+
+function isJoined(charges: readonly Charge[], index: number): boolean {
+  return index > 0 && valueKeyOf(charges[index]!) === valueKeyOf(charges[index - 1]!);
+}
+
 function hasShapeOf({ verb, charges }: Operation, other: Operation): boolean {
   if (verb !== other.verb || charges.length !== other.charges.length) return false;
   for (let index = 0; index < charges.length; index++) {
-    const { policy, cost, isShadow = false } = charges[index]!;
+    const { policy, cost, shared, isShadow = false } = charges[index]!;
     const charge = other.charges[index]!;
     if (policy !== charge.policy || cost !== charge.cost) return false;
-    if (isShadow !== (charge.isShadow ?? false)) return false;
+    if (isShadow !== (charge.isShadow ?? false) || shared?.field !== charge.shared?.field) {
+      return false;
+    }
+    if (isJoined(charges, index) !== isJoined(other.charges, index)) return false;
   }
   return true;
 }
 
 function addShape(args: string[], { verb, charges }: Operation): void {
   args.push(verb, String(charges.length));
-  for (const { policy, cost, isShadow } of charges) {
-    args.push(...argsOf(policy), String(cost), isShadow === true ? '0' : '1');
+  for (let index = 0; index < charges.length; index++) {
+    const { policy, cost, shared, isShadow } = charges[index]!;
+    const marks = (isShadow === true ? 0 : 1) + (isJoined(charges, index) ? 2 : 0);
+    args.push(...argsOf(policy), String(cost), String(marks), String(shared?.field ?? 0));
   }
 }
 
@@ -82,42 +103,64 @@ export interface Reply {
  * never be read as an answer.
  */
 export function decode(operations: readonly Operation[], reply: unknown): Reply {
-  let count = 0;
-  for (const { charges } of operations) count += charges.length;
-  if (!Array.isArray(reply) || (reply.length !== 1 && reply.length !== 1 + count * FIELDS)) {
-    throw new Error(`the script replied in another shape than ${count} decisions`);
-  }
-  const parts = reply as readonly unknown[];
-  const time = numberIn(parts[0]);
-  if (parts.length === 1 && count > 0) return { time, outcomes: undefined };
-  const outcomes: Outcome[] = [];
-  let position = 1;
-  for (const { charges } of operations) {
-    outcomes.push(outcomeOf(charges, parts, position));
-    position += charges.length * FIELDS;
-  }
+  if (!Array.isArray(reply)) throw new Error('the script replied with no list');
+  const parts = new Parts(reply);
+  const time = parts.next();
+  if (reply.length === 1 && operations.some(({ charges }) => charges.length > 0))
+    return { time, outcomes: undefined };
+  const outcomes = operations.map(({ charges }) => outcomeOf(charges, parts));
+  if (!parts.areOver) throw new Error('the script replied with more than was asked');
   return { time, outcomes };
 }
 
-function outcomeOf(charges: readonly Charge[], parts: readonly unknown[], start: number): Outcome {
+function outcomeOf(charges: readonly Charge[], parts: Parts): Outcome {
   const decisions: Decision[] = [];
-  let at = start;
+  let malformed: Policy | undefined;
   for (const { policy } of charges) {
-    const wait = numberIn(parts[at]);
-    if (wait < -1) return new Error(`the script refused a charge of ${policy.text} as malformed`);
-    decisions.push({
-      policy: policy.name,
-      allowed: wait === 0,
-      limit: policy.limit,
-      remaining: numberIn(parts[at + 1]),
-      retryAfterMs: wait === -1 ? Infinity : wait,
-      resetAfterMs: numberIn(parts[at + 2]),
-      delayMs: numberIn(parts[at + 3]),
-      source: 'redis',
-    });
-    at += FIELDS;
+    const decision = decisionOf(policy, parts);
+    if (decision === undefined) malformed ??= policy;
+    else decisions.push(decision);
   }
-  return decisions;
+  if (malformed === undefined) return decisions;
+  return new Error(`the script refused a charge of ${malformed.text} as malformed`);
+}
+
+/** Undefined when the script took it for no charge. */
+function decisionOf(policy: Policy, parts: Parts): Decision | undefined {
+  const first = parts.next(-2);
+  if (first === -2) return undefined;
+  const passes = first >= 0;
+  const wait = passes ? 0 : parts.next(-1);
+  const delayMs = passes ? 0 : parts.next();
+  const remaining = passes ? first : parts.next();
+  return {
+    policy: policy.name,
+    allowed: wait === 0,
+    limit: policy.limit,
+    remaining,
+    retryAfterMs: wait === -1 ? Infinity : wait,
+    resetAfterMs: parts.next(),
+    delayMs,
+    source: 'redis',
+  };
+}
+
+/** The numbers of a reply, one after the other. */
+class Parts {
+  private at = 0;
+
+  constructor(private readonly parts: readonly unknown[]) {}
+
+  get areOver(): boolean {
+    return this.at === this.parts.length;
+  }
+
+  next(least = 0): number {
+    if (this.areOver) throw new Error('the script replied with less than was asked');
+    const number = numberIn(this.parts[this.at++]);
+    if (number >= least) return number;
+    throw new Error('the script replied with a number that is too small');
+  }
 }
 
 /** Integers, and text for those that a client might round. */

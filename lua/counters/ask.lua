@@ -1,21 +1,12 @@
--- Asks a law about a value, and adds what is common to all: a clock that is behind, a block, a cost
--- of 0 or over the capacity. Returns <wait> <delay> <remaining> <reset> as a law does, and the new
--- value if there is one to write, which lives until its reset.
-local function ask(value, policy, cost, verb)
-  local blockedUntil, mark, at, a, b, c = 0
-  if #value == policy.bytes then
-    mark, at, a, b, c = unpack(policy.form, value)
-  end
-  if value ~= '' and (mark ~= 0 or at >= 35184372088832) then
-    blockedUntil, at, a, b, c = parts(value, policy)
-  end
+-- Asks a law about a counter, and adds what is common to all: a clock that is behind, a block, a cost
+-- of 0 or over the capacity. Returns <wait> <delay> <remaining> <reset> <isNew> as a law does, then
+-- the counter as it is to be written: without a time when it says nothing any more.
+local function ask(policy, cost, verb, blockedUntil, at, a, b, c)
   local now, isMoved = clock, false
   if at and at > clock then
-    if policy.isAligned and at % policy.window ~= 0 then
-      at = nil
-    elseif at - clock > policy.window then
+    if at - clock > policy.window then
       -- No clock that we can trust made it: its amounts are kept, its time is put right.
-      at, isMoved = policy.isAligned and clock - clock % policy.window or clock, true
+      at, isMoved = policy.kind.isAligned and clock - clock % policy.window or clock, true
     else
       now = at
     end
@@ -33,7 +24,9 @@ local function ask(value, policy, cost, verb)
     local behind = now - clock
     wait, reset = wait > 0 and wait + behind or 0, reset > 0 and reset + behind or 0
   end
-  local keptAt = reset > 0 and newAt or nil
+  if reset == 0 then
+    newAt = nil
+  end
   if isBlocked then
     local blocked = blockedUntil - clock
     wait, remaining = wait > blocked and wait or blocked, 0
@@ -46,8 +39,5 @@ local function ask(value, policy, cost, verb)
   elseif wait > 0 then
     delay = 0
   end
-  if isNew then
-    return wait, delay, remaining, reset, valueOf(policy, blockedUntil, keptAt, newA, newB, newC)
-  end
-  return wait, delay, remaining, reset
+  return wait, delay, remaining, reset, isNew, newAt, newA, newB, newC
 end
