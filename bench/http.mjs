@@ -8,6 +8,7 @@ import { CONNECTIONS, HTTP_ROUND_MS, HTTP_WARM_UP_MS, ROUNDS } from './settings.
 const PLATFORMS = ['fastify', 'express'];
 const APPS = [
   { name: 'none', limiter: 'none', tiers: 0 },
+  { name: 'a guard that limits nothing', limiter: 'idle guard', tiers: 3 },
   { name: 'nestjs-sluice, one tier', limiter: 'nestjs-sluice', tiers: 1 },
   { name: 'nestjs-sluice, three tiers', limiter: 'nestjs-sluice', tiers: 3 },
   { name: '@nestjs/throttler, one tier', limiter: '@nestjs/throttler', tiers: 1 },

@@ -112,6 +112,7 @@ function inProcessTable({ speed, memory }) {
       'new keys/s',
       'heap bytes per key',
       'heap with twice the keys',
+      'and twice as many again',
     ],
     Object.entries(speed).map(([name, { medians }]) => [
       name,
@@ -121,6 +122,7 @@ function inProcessTable({ speed, memory }) {
       Math.round(memory[name].newKeysPerSecond),
       Math.round(memory[name].bytesPerKey),
       `${number(memory[name].growthWithTwice)} ×`,
+      `${number(memory[name].growthWithFourTimes)} ×`,
     ]),
   );
 }

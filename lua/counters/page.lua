@@ -102,5 +102,12 @@ local function put(page, start, next, policy, life, blockedUntil, time, a, b, c)
     till = math.max(till, unpack('<I6', page))
   end
   page = pack('<I6', till) .. string.sub(page, 7, start - 1) .. counter .. string.sub(page, next)
+  if counter == '' then
+    -- Of a damaged page nothing may come to light that stood behind it.
+    local other, after = find(page, policy)
+    if other < after then
+      return put(page, other, after, policy, 0, 0)
+    end
+  end
   return page, till - clock
 end

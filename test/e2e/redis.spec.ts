@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { RATE_LIMIT_REDIS, type TierOptions } from '../../src/index.js';
+import { LimiterService, RATE_LIMIT_REDIS, type TierOptions } from '../../src/index.js';
 import { expectRefusal } from '../../src/testing/index.js';
 import { platforms, type RateLimit as Options } from '../support/platforms.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -80,6 +80,43 @@ describe.each(platforms)('with Redis, on $name', ({ name, start }) => {
       /^"front";r=8;t=\d+, "plan";r=7;t=\d+, "late";r=2;t=\d+$/,
     );
     expect(await admitted('/find', 5)).toBe(2);
+  });
+
+  it('keeps what the tiers of forRoot count of a client in one value', async () => {
+    const prefix = `${name}-values`;
+    const tiers: TierOptions[] = [
+      { name: 'front', policy: perHour(9), phase: 'edge' },
+      { name: 'burst', policy: 'sliding-window-counter:8/1m' },
+      { name: 'everybody', policy: perHour(100), by: 'global' },
+      { name: 'daily', policy: 'gcra:7/1d,burst=7' },
+      { name: 'exact', policy: 'sliding-window-log:6/1h' },
+    ];
+    const { ask, app } = await startSearch(tiers, { prefix, headers: ['draft-8'] });
+    const redis = app.get<Redis>(RATE_LIMIT_REDIS);
+    const limiter = app.get(LimiterService);
+    const ip = { kind: 'ip', id: '127.0.0.1' } as const;
+
+    for (let n = 0; n < 2; n++) await ask('/find');
+    const answer = await ask('/find');
+
+    // The client's, everybody's, and the log, which grows.
+    expect(await redis.keys(`${prefix}{*`)).toHaveLength(3);
+    expect(answer.headers['ratelimit']).toMatch(
+      /^"front";r=6;t=\d+, "burst";r=5;t=\d+, "everybody";r=97;t=\d+, "daily";r=4;t=\d+, "exact";r=3;t=\d+$/,
+    );
+    expect(await limiter.consume('daily', ip, { cost: 3 })).toMatchObject({ remaining: 1 });
+    expect(await limiter.reset('burst', ip)).toMatchObject({ remaining: 8 });
+    expect(await limiter.block('front', ip, '1h')).toMatchObject({ remaining: 0 });
+    expect(await limiter.peek('daily', ip)).toMatchObject({ remaining: 1 });
+    expect((await ask('/find')).status).toBe(429);
+    expect(await limiter.unblock('front', ip)).toMatchObject({ remaining: 6 });
+    expect((await ask('/find')).headers['ratelimit']).toMatch(
+      /^"front";r=5;t=\d+, "burst";r=7;.*"daily";r=0;t=\d+, "exact";r=2;t=\d+$/,
+    );
+    expect(await redis.keys(`${prefix}{*`)).toHaveLength(3);
+    for (const key of await redis.keys(`${prefix}{*`)) {
+      expect(await redis.pttl(key)).toBeGreaterThan(0);
+    }
   });
 
   it('keeps no identity in Redis, and a TTL on every key (SEC-16, SEC-56)', async () => {

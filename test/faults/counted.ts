@@ -15,11 +15,11 @@ export interface Charged {
   readonly units: number;
 }
 
-/** What `lua/values/value.lua` packs for a token bucket of whole tokens, without a block. */
+/** A page of one token bucket of whole tokens, without a block, as `lua/decide.lua` packs it. */
 export function chargedOf(value: Buffer, burst: number): Charged {
-  const atMs = value.readUIntLE(1, 6);
+  const atMs = value.readUIntLE(11, 6);
   // Below 0 where it was overdrawn.
-  const level = Number(BigInt.asIntN(56, value.readBigUInt64LE(7)));
-  const unit = value.readUIntLE(14, 5);
+  const level = Number(BigInt.asIntN(56, value.readBigUInt64LE(17)));
+  const unit = value.readUIntLE(24, 5);
   return { atMs, units: Math.ceil(burst - level / unit) };
 }

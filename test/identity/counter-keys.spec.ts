@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { globalSubject, namedSubject, subjectOf, type Client } from '../../src/identity/client.js';
-import { CounterKeys } from '../../src/identity/counter-keys.js';
+import { CounterKeys, fieldsOf } from '../../src/identity/counter-keys.js';
 import { tuple } from '../../src/identity/tuple.js';
 import { SHARD_TAGS } from '../../src/identity/shard-tags.js';
 import { definePolicy } from '../../src/policies/define-policy.js';
@@ -137,6 +137,60 @@ describe('CounterKeys', () => {
 
     expect(new Set(made).size).toBe(4);
     expect(made[3]).toBe(made[0]!.replace('rl', 'other'));
+  });
+});
+
+describe('counters that share a value', () => {
+  const spaces = ['second', 'minute', 'hour'].map((space) => tuple(space));
+  const fields = fieldsOf(spaces);
+  const sharing = new CounterKeys('rl', 'a secret of the tests', true, fields);
+  const ada = subjectOf({ kind: 'user', id: 'ada@example.org' });
+
+  it('are those of one subject, each under a key and in a field of its own', () => {
+    const made = spaces.map((space) => sharing.counter(space, ada));
+
+    expect(new Set(made.map(({ key }) => key)).size).toBe(3);
+    expect(new Set(made.map(({ shared }) => shared!.field)).size).toBe(3);
+    expect(new Set(made.map(({ shared }) => shared!.key)).size).toBe(1);
+    expect(made[0]!.shared!.key).toMatch(/^rl\{\w\w\}:[\w-]{22}$/);
+    expect(made[0]!.key).not.toMatch(/ada|example|second/);
+  });
+
+  it('share it with nobody else, and with nothing that is counted apart (SEC-23)', () => {
+    const others = [
+      subjectOf({ kind: 'api-key', id: 'ada@example.org' }),
+      namedSubject('ada@example.org'),
+      globalSubject,
+    ];
+
+    const values = [
+      ...[ada, ...others].map((subject) => sharing.counter(spaces[0]!, subject).shared!.key),
+      ...[ada, ...others].map((subject) => sharing.counter(tuple('route'), subject).key),
+    ];
+
+    expect(new Set(values).size).toBe(8);
+    expect(sharing.counter(tuple('route'), ada).shared).toBeUndefined();
+    expect(tagOf(values[0]!)).toBe(tagOf(values[4]!));
+  });
+
+  it('have the same fields whatever else there is, in every process', () => {
+    const more = fieldsOf([tuple('day'), ...spaces.toReversed()]);
+
+    for (const space of spaces) expect(more.get(space)).toBe(fields.get(space));
+  });
+
+  it('leave out a space whose field another has', () => {
+    // Found by trying: their hashes begin with the same four bytes.
+    const [a, b] = ['space 10718', 'space 54023'];
+
+    expect([...fieldsOf([a, b]).keys()]).toEqual([a]);
+    expect([...fieldsOf([b, a]).keys()]).toEqual([b]);
+  });
+
+  it('need no value where nobody else sees the keys', () => {
+    const own = new CounterKeys('rl', 'secret', false, fields);
+
+    expect(own.counter(spaces[0]!, ada).shared).toBeUndefined();
   });
 });
 

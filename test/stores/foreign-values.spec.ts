@@ -11,6 +11,7 @@ import { atTime } from '../support/virtual-time.js';
 
 const START = 1_760_000_400_000;
 const RUNS = 400;
+const FIELD = 3_000_000_000;
 const NINES = '9'.repeat(400);
 
 const clock = new ManualClock(START);
@@ -80,13 +81,29 @@ const foreign: [what: string, put: (key: string) => Promise<unknown>][] = [
   ]),
 ];
 
-describe.each(TEN_AN_HOUR)('a foreign value under %s', (text) => {
+/** Alone in a value, and as one of several that could be in it; a log always stands alone. */
+const kinds = TEN_AN_HOUR.flatMap((text): [text: PolicyText, isSharing: boolean][] =>
+  text.startsWith('sliding-window-log')
+    ? [[text, false]]
+    : [
+        [text, false],
+        [text, true],
+      ],
+);
+
+describe.each(kinds)('a foreign value under %s, that could have more: %s', (text, isSharing) => {
   const policy = policyOf(text);
   let poisoned: Charge;
   let healthy: Charge;
 
+  const chargeAnew = (): Charge => {
+    const charge = chargeOf(policy, newSubject());
+    // Keys are looked at, so the value has that of the counter.
+    return isSharing ? { ...charge, shared: { key: charge.key, field: FIELD } } : charge;
+  };
+
   beforeEach(async () => {
-    poisoned = chargeOf(policy, newSubject());
+    poisoned = chargeAnew();
     healthy = chargeOf(policy, newSubject());
     await ask('consume', healthy);
   });
@@ -143,9 +160,9 @@ describe.each(TEN_AN_HOUR)('a foreign value under %s', (text) => {
   });
 
   it(`made of a true one, cut and changed, breaks nothing, over ${RUNS} values`, async () => {
-    const source = chargeOf(policy, newSubject());
+    const source = chargeAnew();
     for (const cost of [1, 2, 1, 3]) {
-      await ask('charge', { ...source, cost });
+      await ask('charge', ...beside(source), { ...source, cost });
       clock.advance(7);
     }
     await ask('block', { ...source, cost: 1 });
@@ -159,10 +176,12 @@ describe.each(TEN_AN_HOUR)('a foreign value under %s', (text) => {
 
   /** Whatever is stored: an answer in whole numbers, a healthy neighbour, and no key for ever. */
   async function holds(value: Buffer, cost: number): Promise<void> {
-    const [one, other] = [chargeOf(policy, newSubject()), chargeOf(policy, newSubject())];
+    const [one, other] = [chargeAnew(), chargeOf(policy, newSubject())];
+    const neighbours = beside(one).map((each) => ({ ...each, isShadow: true }));
     await redis.set(one.key, value);
 
-    const [broken, sound] = await ask('consume', { ...one, cost, isShadow: true }, other);
+    const decisions = await ask('consume', { ...one, cost, isShadow: true }, ...neighbours, other);
+    const [broken, sound] = [decisions[0], decisions.at(-1)];
 
     expect(sound).toMatchObject({ allowed: true, remaining: 9 });
     expect(broken!.remaining).toBeGreaterThanOrEqual(0);
@@ -171,8 +190,11 @@ describe.each(TEN_AN_HOUR)('a foreign value under %s', (text) => {
     expect(broken!.resetAfterMs).toBeGreaterThanOrEqual(0);
     expect(await redis.pttl(one.key)).not.toBe(-1);
 
-    await ask('reset', one);
-    expect((await ask('consume', one))[0]).toMatchObject({ allowed: true, remaining: 9 });
+    await ask('reset', one, ...neighbours);
+    expect((await ask('consume', one, ...neighbours))[0]).toMatchObject({
+      allowed: true,
+      remaining: 9,
+    });
   }
 });
 
@@ -189,6 +211,15 @@ it('keeps the other tiers of a call exact', async () => {
     10, 10, 10,
   ]);
 });
+
+/** Other counters of the same value. */
+function beside({ shared }: Charge): Charge[] {
+  if (shared === undefined) return [];
+  return [1, 2].map((field) => {
+    const policy = policyOf('gcra:10/1h,burst=10', `neighbour ${field}`);
+    return { ...chargeOf(policy, newSubject()), shared: { key: shared.key, field } };
+  });
+}
 
 function bytes(): fc.Arbitrary<Buffer> {
   const raw = fc.uint8Array({ maxLength: 40 });

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
+import { isDeepStrictEqual } from 'node:util';
 import { Redis } from 'ioredis';
 import type { PolicyText } from '../../src/policies/policy.js';
 import { MemoryStore } from '../../src/stores/memory/memory.store.js';
-import type { Charge, Operation, Verb } from '../../src/stores/rate-limit.store.js';
+import type { Charge, Operation, SharedValue, Verb } from '../../src/stores/rate-limit.store.js';
 import { RedisStore } from '../../src/stores/redis/redis.store.js';
 import { scriptRunnerFor } from '../../src/stores/redis/script-runner.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
@@ -61,7 +62,20 @@ const steps = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-describe('several charges of one call', () => {
+/** Which value counter number `index` shares; a log, which grows, stands alone. */
+type Layout = (index: number, subject: string) => SharedValue | undefined;
+const LOG = 1;
+const layouts: [name: string, layout: Layout][] = [
+  ['in values of their own', () => undefined],
+  ['in one value', (field, subject) => (field === LOG ? undefined : { key: subject, field })],
+  [
+    'in two values in turn',
+    (field, subject) =>
+      field === LOG ? undefined : { key: `${subject} ${field % 2}`, field: 2 ** 32 - 1 - field },
+  ],
+];
+
+describe.each(layouts)('several charges of one call, %s', (_name, layout) => {
   let server: RedisServer;
   let redis: Redis;
 
@@ -78,32 +92,67 @@ describe('several charges of one call', () => {
   it(`are decided alike in memory and in Redis, over ${RUNS} random lives`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (life) => {
-        const clock = new ManualClock(START);
-        const runner = atTime(scriptRunnerFor(redis, 'redis'), () => clock.now());
-        const inMemory = new MemoryStore({ clock });
-        const inRedis = new RedisStore(runner);
-        const subject = newSubject();
-
-        for (const step of life) {
-          clock.advance(step.afterMs);
-          const operation = operationOf(step, subject);
-          const [memory, shared] = await Promise.all([
-            inMemory.decide(operation),
-            inRedis.decide(operation),
-          ]);
-          expect(shared.map(outcome)).toEqual(memory.map(outcome));
-        }
+        expect(await differences(life.map((step) => [step]))).toEqual([]);
       }),
       { numRuns: RUNS },
     );
   });
+
+  it(`are decided alike where calls travel together, over ${RUNS} random lives`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 6 }), async (lives) => {
+        expect(await differences(lives)).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('has no key that stays, whatever was charged, blocked or given back', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (life) => {
+        await redis.flushall();
+        expect(await differences([life])).toEqual([]);
+        const ends = await Promise.all((await redis.keys('*')).map((key) => redis.pttl(key)));
+        expect(ends.filter((end) => end < 0)).toEqual([]);
+      }),
+      { numRuns: RUNS / 4 },
+    );
+  });
+
+  /**
+   * The first step of each list comes after as long as it says; the others are asked in the same
+   * moment.
+   */
+  async function differences(lives: readonly (readonly Step[])[]): Promise<unknown[]> {
+    const clock = new ManualClock(START);
+    const runner = atTime(scriptRunnerFor(redis, 'redis'), () => clock.now());
+    const inMemory = new MemoryStore({ clock });
+    const inRedis = new RedisStore(runner);
+    const subject = newSubject();
+
+    for (const together of lives) {
+      clock.advance(together[0]!.afterMs);
+      const operations = together.map((step) => operationOf(step, subject, layout));
+      const memory = operations.map((operation) => inMemory.decideNow(operation).map(outcome));
+      const answers = await Promise.all(operations.map((operation) => inRedis.decide(operation)));
+      const shared = answers.map((decisions) => decisions.map(outcome));
+      const different = operations.flatMap((operation, index) =>
+        isDeepStrictEqual(shared[index], memory[index])
+          ? []
+          : [{ operation, memory: memory[index], shared: shared[index] }],
+      );
+      if (different.length > 0) return different;
+    }
+    return [];
+  }
 });
 
-function operationOf({ verb, wanted: list }: Step, subject: string): Operation {
+function operationOf({ verb, wanted: list }: Step, subject: string, layout: Layout): Operation {
   const charges = list.map(({ key, limit, cost, isShadow }): Charge => {
     const limits = policies[key]!;
     const policy = limits[limit % limits.length]!;
-    return { policy, key: `${subject} ${policy.algorithm}`, cost, isShadow };
+    const shared = layout(key, subject);
+    return { policy, key: `${subject} ${policy.algorithm}`, shared, cost, isShadow };
   });
   return { verb, charges };
 }

@@ -4,6 +4,7 @@ import { Deadlines } from '../availability/deadlines.js';
 import { Gate } from '../availability/gate.js';
 import { StoreHealth } from '../availability/store-health.js';
 import { RateLimitStore, type Decision, type Operation } from '../rate-limit.store.js';
+import { adjacentOrder, inOrderAsked } from './adjacent.js';
 import { Batches } from './batches.js';
 import { DECIDE_SCRIPT } from './script.generated.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -60,7 +61,14 @@ export class RedisStore extends RateLimitStore {
 
   override decide(operation: Operation): Promise<readonly Decision[]> {
     const refusal = this.gate.refusal();
-    return refusal === undefined ? this.batches.decide(operation) : Promise.reject(refusal);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const { verb, charges } = operation;
+    const order = adjacentOrder(charges);
+    if (order === undefined) return this.batches.decide(operation);
+    const adjacent = order.map((place) => charges[place]!);
+    return this.batches
+      .decide({ verb, charges: adjacent })
+      .then((decided) => inOrderAsked(decided, order));
   }
 
   /** A new connection is there: if the breaker is open, the next call looks whether it answers. */

@@ -1,5 +1,5 @@
 // Usage: node --expose-gc many-keys.mjs <contender> <keys>; prints heap sizes as JSON.
-// Asks for so many keys, then for as many others, and weighs the heap after each.
+// Asks for so many keys, then for as many others, again and again, and weighs the heap.
 import { rateLimiterFlexibleMemory } from '../contenders/rate-limiter-flexible.mjs';
 import { sluice } from '../contenders/sluice.mjs';
 
@@ -15,14 +15,16 @@ await contender.setUp();
 
 const empty = heap();
 let askingMs = 0;
-const first = (await ask(0)) - empty;
-const second = (await ask(count)) - empty;
+const weights = [];
+for (let round = 0; round < 4; round++) weights.push((await ask(round * count)) - empty);
+const [once, twice, , fourTimes] = weights;
 console.log(
   JSON.stringify({
     keys: count,
-    newKeysPerSecond: (2 * count) / (askingMs / 1_000),
-    bytesPerKey: first / count,
-    growthWithTwice: second / first,
+    newKeysPerSecond: (4 * count) / (askingMs / 1_000),
+    bytesPerKey: once / count,
+    growthWithTwice: twice / once,
+    growthWithFourTimes: fourTimes / twice,
   }),
 );
 // The timers of keys would keep the process for an hour.

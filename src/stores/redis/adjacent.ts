@@ -1,0 +1,41 @@
+import type { Charge, Decision } from '../rate-limit.store.js';
+import { valueKeyOf } from './wire.js';
+
+/**
+ * The places of charges in an order in which those of one value follow each other, which the script
+ * decides quickest; undefined where they do so already. Charges of different values say nothing of each
+ * other, and those of one keep their order, so every order has the same outcome.
+ */
+export function adjacentOrder(charges: readonly Charge[]): readonly number[] | undefined {
+  if (!isInterleaved(charges)) return undefined;
+  const byValue = new Map<string, number[]>();
+  for (const [place, charge] of charges.entries()) {
+    const key = valueKeyOf(charge);
+    const places = byValue.get(key);
+    if (places === undefined) byValue.set(key, [place]);
+    else places.push(place);
+  }
+  return [...byValue.values()].flat();
+}
+
+/** What was decided in an order, as it was asked. */
+export function inOrderAsked(
+  decided: readonly Decision[],
+  order: readonly number[],
+): readonly Decision[] {
+  const decisions: Decision[] = [];
+  for (const [index, place] of order.entries()) decisions[place] = decided[index]!;
+  return decisions;
+}
+
+/** Whether one that is not the charge before has its value: mostly they are few, and none has. */
+function isInterleaved(charges: readonly Charge[]): boolean {
+  for (let index = 2; index < charges.length; index++) {
+    const key = valueKeyOf(charges[index]!);
+    if (key === valueKeyOf(charges[index - 1]!)) continue;
+    for (let before = index - 2; before >= 0; before--) {
+      if (key === valueKeyOf(charges[before]!)) return true;
+    }
+  }
+  return false;
+}
