@@ -69,22 +69,6 @@ local function whole(text)
   return number and number >= 0 and number <= MAX and number % 1 == 0 and number or nil
 end
 
--- @include pages
-
--- What reads, judges and writes a counter wherever it stands and whatever it says. Most calls do
--- without, so it is made when something is out of the ordinary.
-local tools
-local function careful()
-  if not tools then
-    -- @include counters
-
-    -- @include careful
-
-    tools = { layout = layout, tell = tell, several = several, change = change }
-  end
-  return tools
-end
-
 local shapes, algorithms = {}, {}
 local at = 2
 -- Every loop ends where what was sent ends, so that no count keeps Redis busy.
@@ -93,7 +77,7 @@ for index = 1, tonumber(args[2]) or 0 do
   if not size then
     break
   end
-  local shape, isValid = { size = size, keys = 0 }, true
+  local shape, isValid = { size = size, keys = 0, verb = verb, isValid = false, act = false }, true
   at = at + 2
   for charge = 1, size do
     local name = args[at + 1]
@@ -130,16 +114,40 @@ for index = 1, tonumber(args[2]) or 0 do
     end
     at = at + 10
   end
-  local act
-  if isValid then
-    -- @include verbs
-  end
-  shape.act = act
+  shape.isValid = isValid
   shapes[index] = shape
 end
 
+-- @include usual
+
 -- A foreign type reads as absent.
-pages = #keys > 0 and call('MGET', spread(keys)) or keys
+local pages = #keys > 0 and call('MGET', spread(keys)) or keys
+
+-- A lone caller sends one operation of one charge, which needs nothing of what follows.
+local lone = #keys == 1 and args[at + 1] == '1' and args[at + 3] == '1' and shapes[tonumber(args[at + 2])]
+if lone and lone.isValid and lone.size == 1 and lone.verb == 'consume' then
+  local page, remaining, reset, delay = passed(lone[1], pages[1] or '')
+  if page and delay == 0 then
+    call('SET', keys[1], page, 'PX', reset + SKEW_MS)
+    return { clock, remaining, reset }
+  end
+end
+
+-- @include pages
+
+-- What reads, judges and writes a counter wherever it stands and whatever it says. Most calls do
+-- without, so it is made when something is out of the ordinary.
+local tools
+local function careful()
+  if not tools then
+    -- @include counters
+
+    -- @include careful
+
+    tools = { layout = layout, tell = tell, several = several, change = change }
+  end
+  return tools
+end
 
 local position = 0
 for index = 1, tonumber(args[at + 1]) or 0 do
@@ -147,7 +155,11 @@ for index = 1, tonumber(args[at + 1]) or 0 do
   if not shape then
     break
   end
-  local act, size = shape.act, shape.size
+  local act, size, verb = shape.act, shape.size, shape.verb
+  if not act and shape.isValid then
+    -- @include verbs
+    shape.act = act
+  end
   for _ = 1, size > 0 and tonumber(args[at + 2 * index + 1]) or 0 do
     if position + shape.keys > #keys then
       break

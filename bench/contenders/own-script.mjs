@@ -12,7 +12,7 @@ export function ownScript(client) {
       redis = await connect(redisUrl, client);
       await redis.script('LOAD', DECIDE_SCRIPT.lua);
     },
-    decide: async (key) => (await redis.evalsha(...calls.get(key)))[1] === 0,
+    decide: async (key) => (await redis.evalsha(...calls.get(key)))[1] >= 0,
     tearDown: () => redis.disconnect(),
   };
 }

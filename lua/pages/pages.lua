@@ -1,6 +1,5 @@
--- By the place of their key: pages as they are now, and how long those are kept that are written at the
--- end; false where one was only looked at. A key that comes again has the place where it came first.
-local pages
+-- By the place of their key: how long those are kept that are written at the end; false where one was
+-- only looked at. A key that comes again has the place where it came first.
 local lives, places = {}, {}
 
 local function placeOf(position)
