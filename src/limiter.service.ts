@@ -6,9 +6,10 @@ import {
   type PolicyRef,
 } from './service-charges.js';
 import { checkDuration } from './policies/checks.js';
-import { mismatch } from './policies/configuration-error.js';
+import { mismatch, printed } from './policies/configuration-error.js';
 import { MAX_WINDOW_MS } from './policies/define-policy.js';
 import type { Duration } from './policies/duration.js';
+import { didYouMean } from './policies/nearest.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RateLimitUsageError, checkCost } from './stores/check-cost.js';
 import {
@@ -23,6 +24,10 @@ import { Turns } from './turns.js';
 
 /** About a millisecond of Redis. */
 const MAX_CHARGES = 256;
+
+const COST = ['cost'];
+const ACQUIRE = ['cost', 'maxWaitMs', 'signal'];
+const CHARGE = ['policy', 'key', 'cost'];
 
 export interface ConsumeOptions {
   /** Whole units, 0 or more. Default 1. */
@@ -65,6 +70,7 @@ export class LimiterService implements OnApplicationShutdown {
 
   /** Charges `cost` if it fits. */
   async consume(policy: PolicyRef, key: KeyRef, options?: ConsumeOptions): Promise<Decision> {
+    if (options !== undefined) checkNames(options, 'options', COST);
     const charges = [this.charges.chargeOf(policy, key, options?.cost)];
     const { store } = this;
     const operation = { verb: 'consume', charges } as const;
@@ -84,7 +90,10 @@ export class LimiterService implements OnApplicationShutdown {
     }
     const decisions = await this.store.decide({
       verb: 'consume',
-      charges: charges.map(({ policy, key, cost }) => this.charges.chargeOf(policy, key, cost)),
+      charges: charges.map((charge, index) => {
+        checkNames(charge, `charges[${index}]`, CHARGE);
+        return this.charges.chargeOf(charge.policy, charge.key, charge.cost);
+      }),
     });
     return {
       allowed: decisions.every(({ allowed }) => allowed),
@@ -94,8 +103,9 @@ export class LimiterService implements OnApplicationShutdown {
   }
 
   /** The answer `consume` would give now; nothing is charged. */
-  async peek(policy: PolicyRef, key: KeyRef, { cost = 1 }: ConsumeOptions = {}) {
-    return this.one('peek', { policy, key, cost });
+  async peek(policy: PolicyRef, key: KeyRef, options: ConsumeOptions = {}) {
+    checkNames(options, 'options', COST);
+    return this.one('peek', { policy, key, cost: options.cost });
   }
 
   /** Charges after the fact: never refused, may overdraw, and then later calls wait for it. */
@@ -114,11 +124,9 @@ export class LimiterService implements OnApplicationShutdown {
    * Waits for its turn: callers of one process in their order. Answers a refusal when that would
    * take longer than `maxWaitMs`, or for ever. A leaky bucket's delay has passed when this resolves.
    */
-  async acquire(
-    policy: PolicyRef,
-    key: KeyRef,
-    { cost = 1, maxWaitMs, signal }: AcquireOptions = {},
-  ): Promise<Decision> {
+  async acquire(policy: PolicyRef, key: KeyRef, options: AcquireOptions = {}): Promise<Decision> {
+    checkNames(options, 'options', ACQUIRE);
+    const { cost, maxWaitMs, signal } = options;
     const charge = this.charges.chargeOf(policy, key, cost);
     const patience =
       maxWaitMs === undefined || maxWaitMs === 0
@@ -168,6 +176,19 @@ export class LimiterService implements OnApplicationShutdown {
   private async decide(verb: Verb, charge: Charge): Promise<Decision> {
     const [decision] = await this.store.decide({ verb, charges: [charge] });
     return decision!;
+  }
+}
+
+/** A cost that is written alone, or under another name, would be charged as 1. */
+function checkNames(written: unknown, what: string, known: readonly string[]): void {
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) {
+    const expected = `an object with ${known.join(', ')}`;
+    throw new RateLimitUsageError(`${what}: ${mismatch(written, expected)}`);
+  }
+  for (const name in written) {
+    if (known.includes(name)) continue;
+    const hint = didYouMean(name, known) || `, expected one of ${known.join(', ')}`;
+    throw new RateLimitUsageError(`${what}: unknown option ${printed(name)}${hint}`);
   }
 }
 

@@ -344,6 +344,37 @@ describe.each<[name: string, makeStore: MakeStore]>([
       }
     });
 
+    it.each<[options: unknown, message: string]>([
+      [3, 'options: received 3, expected an object with cost'],
+      [null, 'options: received null, expected an object with cost'],
+      [[3], 'options: received an array, expected an object with cost'],
+      [{ costs: 3 }, "options: unknown option 'costs'; did you mean 'cost'?"],
+      [{ weight: 3 }, "options: unknown option 'weight', expected one of cost"],
+    ])('options of %j, which would charge 1', async (options, message) => {
+      const name = expect.stringContaining(message);
+      const bad = options as { cost: number };
+
+      const misuse = { code: 'RATE_LIMIT_USAGE', message: name };
+      await expect(limiter.consume('plan', key, bad)).rejects.toMatchObject(misuse);
+      await expect(limiter.peek('plan', key, bad)).rejects.toMatchObject(misuse);
+      await expect(limiter.acquire('plan', key, bad)).rejects.toMatchObject({
+        ...misuse,
+        message: expect.stringContaining(message.split(' with ')[0]!.split(',')[0]!),
+      });
+    });
+
+    it('a charge of several with a name that says nothing', async () => {
+      const bad = [
+        { policy: 'plan', key },
+        { policy: 'plan', key, costs: 3 },
+      ];
+
+      await expect(limiter.consumeAll(bad)).rejects.toMatchObject({
+        code: 'RATE_LIMIT_USAGE',
+        message: "charges[1]: unknown option 'costs'; did you mean 'cost'?",
+      });
+    });
+
     it('a charge and a refund of nobody knows how much', async () => {
       const unknown = undefined as unknown as number;
 
