@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { subjectOf } from '../src/identity/client.js';
-import { CounterKeys } from '../src/identity/counter-keys.js';
+import { CounterKeys, fieldsOf } from '../src/identity/counter-keys.js';
 import { LimiterService } from '../src/limiter.service.js';
 import { ServiceCharges, type NamedPolicy, type PolicyRef } from '../src/service-charges.js';
 import { definePolicy } from '../src/policies/define-policy.js';
@@ -51,16 +51,24 @@ class WatchedStore extends RateLimitStore {
 
 type MakeStore = (clock: ManualClock) => RateLimitStore;
 
-describe.each<[name: string, makeStore: MakeStore]>([
-  ['memory', (clock) => new MemoryStore({ clock })],
-  ['Redis', (clock) => new RedisStore(atTime(scriptRunnerFor(redis, 'redis'), () => clock.now()))],
-])('LimiterService on %s', (_name, makeStore) => {
+const inRedis: MakeStore = (clock) =>
+  new RedisStore(atTime(scriptRunnerFor(redis, 'redis'), () => clock.now()));
+const SPACES = [
+  definePolicy('plan', 'token-bucket:10/1m', 'policy'),
+  definePolicy('login', 'fixed-window:5/1m', 'policy'),
+].map((policy) => counterSpace(policy, ''));
+
+describe.each<[name: string, makeStore: MakeStore, spaces: string[]]>([
+  ['memory', (clock) => new MemoryStore({ clock }), []],
+  ['Redis', inRedis, []],
+  ['Redis, with tiers in one value', inRedis, SPACES],
+])('LimiterService on %s', (_name, makeStore, spaces) => {
   let clock: ManualClock;
   let store: WatchedStore;
   let limiter: LimiterService;
   let key: string;
 
-  const keys = new CounterKeys('rl', 'secret');
+  const keys = new CounterKeys('rl', 'secret', true, fieldsOf(spaces));
 
   beforeEach(() => {
     clock = new ManualClock(START);
