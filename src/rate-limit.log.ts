@@ -5,6 +5,7 @@ import type { Client } from './identity/client.js';
 import { RecentMap } from './recent-map.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import type { StoreFailure, StoreStatus } from './stores/availability/store-health.js';
+import type { Decision } from './stores/rate-limit.store.js';
 import { STORE_ERRORS } from './stores/redis/store-error.js';
 import type { DecidedTier } from './visit.js';
 
@@ -36,12 +37,7 @@ export class RateLimitLog {
     const who = this.describe(client);
     const verb = isShadow ? 'would refuse' : 'refused';
     if (this.isQuiet(`${verb} ${name} ${who}`)) return;
-    const retry = Number.isFinite(decision.retryAfterMs)
-      ? `passes in ${decision.retryAfterMs} ms`
-      : 'never passes';
-    this.logger.log(
-      `${verb} ${who}: tier '${name}', limit ${decision.limit}, cost ${cost}, ${retry} (${decision.source})`,
-    );
+    this.logger.log(`${verb} ${who}: tier '${name}', ${reason(decision, cost)}`);
   }
 
   resolverFailed(what: string, error: unknown): void {
@@ -128,4 +124,10 @@ function messageOf(error: unknown): string {
 /** On one line, with nothing in it that a terminal would obey: others wrote it. */
 function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+}
+
+function reason({ limit, retryAfterMs, source }: Decision, cost: number): string {
+  if (source === 'closed') return 'which nobody can count now (closed)';
+  const retry = Number.isFinite(retryAfterMs) ? `passes in ${retryAfterMs} ms` : 'never passes';
+  return `limit ${limit}, cost ${cost}, ${retry} (${source})`;
 }

@@ -614,6 +614,18 @@ describe.each(platforms)('on $name', ({ start }) => {
       user: (request: { headers: Record<string, string | undefined> }) => request.headers['x-user'],
     };
 
+    it('has no numbers where nobody could count', async () => {
+      const limit = () => Promise.reject(new Error('the database of plans is away'));
+      const dynamic = { name: 'plan', algorithm: 'gcra', limit, window: '1m' } as const;
+      const { ask, log } = await startSearch({ tiers: [{ ...dynamic, onStoreFailure: 'closed' }] });
+
+      expect((await ask('/find')).status).toBe(503);
+
+      expect(log.at(-1)!.text).toMatch(
+        /^refused ip #[\w-]{10}: tier 'plan', which nobody can count now \(closed\)$/,
+      );
+    });
+
     it.each<[string, Options['identity'], Record<string, string>, RegExp]>([
       [
         'the id of a verified key',
