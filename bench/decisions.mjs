@@ -1,5 +1,5 @@
 import { bareEvalsha } from './contenders/bare-evalsha.mjs';
-import { ownScript } from './contenders/own-script.mjs';
+import { leastScript, ownScript } from './contenders/own-script.mjs';
 import { rateLimitRedis } from './contenders/rate-limit-redis.mjs';
 import { rateLimiterFlexible } from './contenders/rate-limiter-flexible.mjs';
 import { sluice } from './contenders/sluice.mjs';
@@ -34,7 +34,8 @@ export async function decisions(redis, tiers) {
 
 /** With the client as ours is: auto pipelining would delay a single call by a turn of the loop. */
 function floor(inFlight) {
-  return inFlight > 1 ? [bareEvalsha(PLAIN)] : [bareEvalsha(PLAIN), ownScript(PLAIN)];
+  const scripts = inFlight > 1 ? [bareEvalsha] : [bareEvalsha, leastScript, ownScript];
+  return scripts.map((script) => script(PLAIN));
 }
 
 /** Each peer is given the client that is the faster for it. */
