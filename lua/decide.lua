@@ -20,10 +20,10 @@
              -2, if it is no charge
            Integers; strings from 2^52 on, because some clients lose the last bit of those.
 
-  A value is a page of counters: when the last of them says nothing any more (6 bytes, ms), then of
-  each its field (4 bytes), the bytes of its state (1 byte, 127 for all that follows; 128 more if a
-  block stands in front), the end of the block (6 bytes, ms) and the state: its time (6 bytes, ms) and
-  what its algorithm packs. Little-endian.
+  A value is a page of counters. Of each: its field (4 bytes), the bytes of its state (1 byte, 127 for
+  all that follows; 128 more if a block stands in front), when it says nothing any more (6 bytes, ms),
+  the end of the block (6 bytes, ms) and the state: its time (6 bytes, ms) and what its algorithm packs.
+  Little-endian.
 
   An algorithm is a table: `law`; `form` and `bytes`, how a state is packed and its length, the latter
   only if it is fixed; `isBucket`, if the capacity is the burst; `isAligned`, if the time of a state is
@@ -105,7 +105,7 @@ for index = 1, tonumber(args[2]) or 0 do
     if known and limit and window and window > 0 and capacity and maxDelay and rate and unit and unit > 0
       and cost and field then
       shape[charge] = {
-        kind = known, law = known.law, bytes = known.bytes, form = false, whole = false, limit = limit,
+        kind = known, law = known.law, bytes = known.bytes, form = false, limit = limit,
         window = window, capacity = capacity, maxDelay = maxDelay, rate = rate, unit = unit, cost = cost,
         field = field, isJoined = isJoined, isLast = true, isEnforced = marks == '1' or marks == '3',
       }
@@ -144,7 +144,7 @@ local function careful()
 
     -- @include careful
 
-    tools = { layout = layout, tell = tell, several = several, change = change }
+    tools = { lifeOf = lifeOf, layout = layout, tell = tell, several = several, change = change }
   end
   return tools
 end
@@ -179,9 +179,7 @@ end
 -- A key without a time to live would stay for ever; whoever touches it gives it one.
 for place, life in pairs(tools and lives or {}) do
   if not life and call('PTTL', keys[place]) == -1 then
-    local page = pages[place] or ''
-    local till = #page > 10 and unpack('<I6', page) or 0
-    lives[place] = till < FAR and till > clock and till - clock or 0
+    lives[place] = tools.lifeOf(pages[place] or '')
   end
 end
 

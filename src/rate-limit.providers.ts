@@ -61,7 +61,7 @@ export const RATE_LIMIT_PROVIDERS: Provider[] = [
         prefix,
         identity.secret ?? '',
         store !== undefined || redis !== undefined,
-        fieldsOf(spacesOfOneSize(tiers)),
+        fieldsOf(sharedSpaces(tiers)),
       ),
     inject: [RateLimitSettings, RATE_LIMIT_REDIS],
   },
@@ -161,12 +161,9 @@ function eitherClock(clock: Clock): Clock {
 }
 
 /**
- * Of the tiers of the module, which are few and charged together, so their counters of one subject
- * stand in one value; what routes add is not, or a value would grow with the routes that are called.
+ * The tiers of the module are few and charged together, so their counters of one subject stand in one
+ * value; what routes add is not, or a value would grow with the routes that are called.
  */
-function spacesOfOneSize(tiers: readonly Tier[]): string[] {
-  return tiers.flatMap((tier) => {
-    const { policy } = tier;
-    return policy?.law.isOfOneSize === true ? [tier.space(policy)] : [];
-  });
+function sharedSpaces(tiers: readonly Tier[]): string[] {
+  return tiers.flatMap(({ steadySpace }) => steadySpace ?? []);
 }

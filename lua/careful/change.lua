@@ -5,7 +5,7 @@ local function change(place, policy, verb)
     local _, _, remaining, reset = tell(place, policy, cost, cost > 0 and verb or 'look')
     return report(0, 0, remaining, reset)
   end
-  local page, start, next, _, at, a, b, c = read(place, policy)
+  local page, list, _, at, a, b, c = read(place, policy)
   local blockedUntil, life = verb == 'block' and clock + cost or 0, 0
   if verb == 'reset' then
     at = nil
@@ -18,7 +18,7 @@ local function change(place, policy, verb)
   -- repair it.
   at = life > 0 and at or nil
   life = math.max(life, blockedUntil - clock)
-  pages[place], lives[place] = put(page, start, next, policy, life, blockedUntil, at, a, b, c)
+  pages[place], lives[place] = put(page, list, policy, life, blockedUntil, at, a, b, c)
   local wait, delay, remaining, reset = ask(policy, 1, 'look', blockedUntil, at, a, b, c)
   report(wait, delay, remaining, reset)
 end

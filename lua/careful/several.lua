@@ -17,12 +17,12 @@ local function several(shape, size, isConsume)
   local function lookAgain(first, isRepairing)
     for index = 1, size do
       local policy, place = shape[index], found[index]
-      local page, start, next, blockedUntil, at, a, b, c = read(place, policy)
+      local page, list, blockedUntil, at, a, b, c = read(place, policy)
       local _, _, remaining, reset, isNew, newAt, newA, newB, newC =
         ask(policy, policy.cost, 'look', blockedUntil, at, a, b, c)
       if isRepairing and charged[place * 4294967296 + policy.field] ~= first then
         if isNew then
-          pages[place], lives[place] = put(page, start, next, policy, reset, blockedUntil, newAt, newA, newB, newC)
+          pages[place], lives[place] = put(page, list, policy, reset, blockedUntil, newAt, newA, newB, newC)
         else
           lives[place] = lives[place] or false
         end
@@ -42,14 +42,14 @@ local function several(shape, size, isConsume)
         place = placeOf(position)
         isRepeated, by[place] = isRepeated or by[place] == first, first
       end
-      local page, start, next, blockedUntil, at, a, b, c = read(place, policy)
+      local page, list, blockedUntil, at, a, b, c = read(place, policy)
       local wait, delay, remaining, reset, isNew
       wait, delay, remaining, reset, isNew, at, a, b, c = ask(policy, cost, 'consume', blockedUntil, at, a, b, c)
       found[index], oldPages[index], oldLives[index], waits[index], delays[index] =
         place, page, lives[place], wait, delay
       if isNew and wait == 0 and cost > 0 then
         charged[place * 4294967296 + policy.field] = first
-        pages[place], lives[place] = put(page, start, next, policy, reset, blockedUntil, at, a, b, c)
+        pages[place], lives[place] = put(page, list, policy, reset, blockedUntil, at, a, b, c)
       else
         isAmiss = true
         isCharged = isCharged and (wait == 0 or not policy.isEnforced)

@@ -1,113 +1,107 @@
--- Where the counters of a page are, by field, and all as they stand that are not among those of a shape
--- from the first of that page on; nil where it is no page, or is no list of counters of known length.
+-- The counters of a page, in their order: tables of their field, the bytes of their state, whether a
+-- block stands in front, when they say nothing any more, where they begin, their state, and the next.
+-- Only the counter of `own` may go to the end of the page, and only if it begins it; without `own`
+-- any may. What is malformed, or stands there twice, is none, and neither is what follows it.
+local function countersIn(page, own)
+  local list, seen, at, after = {}, {}, 1, #page + 1
+  while at + 11 <= after do
+    local field, mark, till = unpack('<I4BI6', page, at)
+    local isBlocked = mark > REST
+    local start, length = isBlocked and at + 17 or at + 11, isBlocked and mark - 128 or mark
+    local next = start + length
+    if length == REST then
+      next = at == 1 and (not own or own.field == field) and after or after + 1
+    end
+    if start > after or next > after or till >= FAR or seen[field] then
+      break
+    end
+    seen[field] = true
+    list[#list + 1] = {
+      field = field, length = length, isBlocked = isBlocked, till = till, at = at, start = start, next = next,
+    }
+    at = next
+  end
+  return list
+end
+
+-- How long a page is to be kept.
+local function lifeOf(page)
+  local till = clock
+  for _, counter in ipairs(countersIn(page)) do
+    till = math.max(till, counter.till)
+  end
+  return till - clock
+end
+
+-- Where the counters of a page are, by field, all as they stand that are not among those of a shape
+-- from the first of that page on, and when the last of these says nothing any more.
 local function layout(page, shape, first)
-  local at, after, positions, others, own = 7, #page + 1, {}, '', {}
+  local positions, others, till, own = {}, '', 0, {}
   for index = first, shape.size do
     own[shape[index].field] = true
     if shape[index].isLast then
       break
     end
   end
-  if after < 12 or unpack('<I6', page) >= FAR then
-    return nil
+  for _, counter in ipairs(countersIn(page, shape[first])) do
+    if own[counter.field] then
+      positions[counter.field] = counter.at
+    elseif counter.till + SKEW_MS > clock then
+      others, till = others .. string.sub(page, counter.at, counter.next - 1), math.max(till, counter.till)
+    end
   end
-  while at < after do
-    if at + 5 > after then
-      return nil
-    end
-    local field, length = unpack('<I4B', page, at)
-    local next = at + 5 + length
-    if length >= REST or next > after or positions[field] then
-      return nil
-    end
-    positions[field] = at
-    if not own[field] then
-      others = others .. string.sub(page, at, next - 1)
-    end
-    at = next
-  end
-  return positions, others
+  return positions, others, till
 end
 
--- A counter in a page: where it begins and where the next one does; the end of its block, its time,
--- what its algorithm packed. Malformed counts as absent.
-local function find(page, policy)
-  local kind, at, after, bytes = policy.kind, 7, #page + 1, policy.bytes or REST
-  while at + 5 <= after do
-    local field, length = unpack('<I4B', page, at)
-    local isBlocked = length > REST
-    local start = isBlocked and at + 11 or at + 5
-    length = isBlocked and length - 128 or length
-    local next = length == REST and after or start + length
-    if next > after or start > after then
-      break
-    end
-    if field == policy.field then
-      local blockedUntil = isBlocked and unpack('<I6', page, at + 5) or 0
-      if length ~= bytes or next < start + 6 then
-        return at, next, blockedUntil
-      end
-      local time, a, b, c = unpack('<' .. kind.form, page, start)
-      if time >= FAR or (kind.isAligned and time % policy.window ~= 0) then
-        return at, next, blockedUntil
-      end
-      return at, next, blockedUntil, time, length == REST and string.sub(page, start + 6) or a, b, c
-    end
-    at = next
-  end
-  -- What follows here is nothing, or no counter.
-  return at, after, 0
-end
-
--- A page as it is now, and where in it a counter is, as `find` says; what is no page is an empty one.
+-- A page, the counters in it, and of that of a policy the end of its block, its time, and what its
+-- algorithm packed. Malformed counts as absent.
 local function read(place, policy)
-  local page = pages[place] or ''
-  if policy.bytes and #page == 11 + policy.bytes then
-    local till, field, length, time, a, b, c = unpack('<I6I4B' .. policy.kind.form, page)
-    if field == policy.field and length == policy.bytes and time < FAR and till < FAR then
-      return page, 7, #page + 1, 0, time, a, b, c
+  local kind, page = policy.kind, pages[place] or ''
+  local list = countersIn(page, policy)
+  for _, counter in ipairs(list) do
+    if counter.field == policy.field then
+      local blockedUntil = counter.isBlocked and unpack('<I6', page, counter.at + 11) or 0
+      if counter.length ~= (policy.bytes or REST) or counter.next < counter.start + 6 then
+        return page, list, blockedUntil
+      end
+      local time, a, b, c = unpack('<' .. kind.form, page, counter.start)
+      if time >= FAR or (kind.isAligned and time % policy.window ~= 0) then
+        return page, list, blockedUntil
+      end
+      return page, list, blockedUntil, time, policy.bytes and a or string.sub(page, counter.start + 6), b, c
     end
   end
-  if #page < 11 or unpack('<I6', page) >= FAR then
-    return '', 7, 1, 0
-  end
-  return page, find(page, policy)
+  return page, list, 0
 end
 
--- A page with another counter from `start` to before `next`, and how long it is kept: as long as the
--- counter has something to say, and what else was there.
-local function put(page, start, next, policy, life, blockedUntil, time, a, b, c)
-  local isAlone, till = start <= 7 and next > #page, clock + life
+-- A page with another counter of a policy, without those that have been over for a while, and how long
+-- it is to be kept.
+local function put(page, list, policy, life, blockedUntil, time, a, b, c)
   -- A quota may take longer to fill than there are times; its value goes in the year 3084.
-  till = till < FAR and till or FAR - 1
-  local counter, length = '', time and (policy.bytes or REST) or 0
-  if isAlone and time and length < REST and blockedUntil <= clock then
-    return pack('<I6I4B' .. policy.kind.form, till, policy.field, length, time, a, b, c), till - clock
-  end
+  local till = math.min(clock + life, FAR - 1)
+  local new, length, form = '', time and (policy.bytes or REST) or 0, policy.kind.form
   if blockedUntil > clock then
-    counter = pack('<I4BI6', policy.field, 128 + length, blockedUntil)
-    if time then
-      counter = counter .. pack('<' .. policy.kind.form, time, a, b, c)
-    end
+    new = pack('<I4BI6I6', policy.field, 128 + length, till, blockedUntil)
+    new = time and new .. pack('<' .. form, time, a, b, c) or new
   elseif time then
-    counter = pack('<I4B' .. policy.kind.form, policy.field, length, time, a, b, c)
+    new = pack('<I4BI6' .. form, policy.field, length, till, time, a, b, c)
+  else
+    till = clock
   end
-  if length == REST then
-    counter = counter .. a
+  if not policy.bytes then
+    -- It goes to the end of its page, so nothing else can be there.
+    return time and new .. a or new, till - clock
   end
-  if isAlone and counter == '' then
-    return '', 0
-  end
-  if not isAlone then
-    till = math.max(till, unpack('<I6', page))
-  end
-  page = pack('<I6', till) .. string.sub(page, 7, start - 1) .. counter .. string.sub(page, next)
-  if counter == '' then
-    -- Of a damaged page nothing may come to light that stood behind it.
-    local other, after = find(page, policy)
-    if other < after then
-      return put(page, other, after, policy, 0, 0)
+  local pieces, isThere = {}, false
+  for index, counter in ipairs(list) do
+    if counter.field == policy.field then
+      pieces[index], isThere = new, true
+    elseif counter.till + SKEW_MS > clock then
+      pieces[index], till = string.sub(page, counter.at, counter.next - 1), math.max(till, counter.till)
+    else
+      pieces[index] = ''
     end
   end
-  return page, till - clock
+  page = concat(pieces)
+  return isThere and page or page .. new, till - clock
 end

@@ -5,13 +5,13 @@ local function passed(policy, page)
   if not bytes or cost == 0 or cost > policy.capacity then
     return nil
   end
-  local form, field = '<I6I4B' .. policy.kind.form, policy.field
+  local form, field = '<I4BI6' .. policy.kind.form, policy.field
   local _, foundField, length, time, a, b, c
   if page ~= '' then
     if #page ~= 11 + bytes then
       return nil
     end
-    _, foundField, length, time, a, b, c = unpack(form, page)
+    foundField, length, _, time, a, b, c = unpack(form, page)
     if foundField ~= field or length ~= bytes or time > clock then
       return nil
     end
@@ -21,5 +21,5 @@ local function passed(policy, page)
   if wait > 0 or reset == 0 or clock + reset >= FAR or remaining >= BIG then
     return nil
   end
-  return pack(form, clock + reset, field, bytes, time, a, b, c), remaining, reset, delay
+  return pack(form, field, bytes, clock + reset, time, a, b, c), remaining, reset, delay
 end

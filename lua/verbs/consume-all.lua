@@ -2,7 +2,7 @@
 
 if (verb == 'consume' and size > 1) or verb == 'peek' then
   local isConsume = verb == 'consume'
-  -- Whether each may simply pass, and how long each page is that has nothing else in it.
+  -- Whether each may simply pass.
   local isUsual, members = isConsume, 0
   for index = size, 1, -1 do
     local policy = shape[index]
@@ -12,27 +12,25 @@ if (verb == 'consume' and size > 1) or verb == 'peek' then
       isUsual = isUsual and shape[later].field ~= policy.field
     end
     if isUsual then
-      policy.isLast = members == 1
-      policy.whole = 5 + policy.bytes + (members == 1 and 6 or shape[index + 1].whole)
-      policy.form = (policy.isJoined or members > 1) and '<I4B' .. policy.kind.form or '<I6I4B' .. policy.kind.form
+      policy.isLast, policy.form = members == 1, '<I4BI6' .. policy.kind.form
     end
     members = policy.isJoined and members or 0
   end
 
-  -- What each page was: its place, itself, how long it was kept; the counters of one that has several.
+  -- What each page was: its place, itself, how long it was kept; the new counters of one.
   local olds, counters = {}, {}
   local carefully
 
   act = function(position)
     local before, first, passes, count = said, position, isUsual, 0
-    local place, page, from, at, life, member, positions, others
+    local place, page, from, at, life, member, positions, others, othersTill
     for index = 1, passes and size or 0 do
       local policy = shape[index]
-      local isAlone = false
       if not policy.isJoined then
-        isAlone, position = policy.isLast, position + 1
+        position = position + 1
         place = placeOf(position)
-        page, from, at, life, member, positions, others = pages[place] or '', index, 7, 0, 0, nil, ''
+        page, from, at, life, member = pages[place] or '', index, 1, 0, 0
+        positions, others, othersTill = nil, '', 0
         if place < position then
           for other = 1, count, 3 do
             passes = passes and olds[other] ~= place
@@ -40,41 +38,32 @@ if (verb == 'consume' and size > 1) or verb == 'peek' then
         end
       end
       local field, bytes, form = policy.field, policy.bytes, policy.form
-      local foundField, length, time, a, b, c, _
-      if page == '' or not passes then
-        foundField, length = field, bytes
-      elseif isAlone then
-        if #page == policy.whole then
-          _, foundField, length, time, a, b, c = unpack(form, page)
-        end
-      else
+      local foundField, length, time, a, b, c, _ = nil, bytes
+      if page ~= '' then
         -- Mostly a page has what this shape of operation has put there, in its order.
-        if not positions and #page > at + 4 + bytes then
-          foundField, length, time, a, b, c = unpack(form, page, at)
-          at = at + 5 + bytes
+        if not positions and #page >= at + 10 + bytes then
+          foundField, length, _, time, a, b, c = unpack(form, page, at)
+          at = at + 11 + bytes
         end
-        if foundField ~= field then
+        if foundField ~= field or (policy.isLast and at <= #page) then
           if not positions then
-            positions, others = careful().layout(page, shape, from)
+            positions, others, othersTill = careful().layout(page, shape, from)
           end
-          foundField, length, time, a = field, bytes, nil, nil
-          if positions and positions[field] then
-            _, length, time, a, b, c = unpack(form, page, positions[field])
+          if positions[field] and positions[field] + 10 + bytes <= #page then
+            _, length, _, time, a, b, c = unpack(form, page, positions[field])
+          else
+            length, time, a = positions[field] and -1 or bytes, nil, nil
           end
-          passes = positions
-        elseif policy.isLast then
-          others = string.sub(page, at)
         end
       end
-      if not passes or foundField ~= field or length ~= bytes or (time and time > clock) then
+      if not passes or length ~= bytes or (time and time > clock) then
         passes = false
         break
       end
       local wait, delay, remaining, reset
       wait, delay, remaining, reset, _, time, a, b, c =
         policy.law(time, clock, a, b, c, policy, policy.cost, 'consume')
-      life = reset > life and reset or life
-      if wait > 0 or reset == 0 or clock + life >= FAR then
+      if wait > 0 or reset == 0 or clock + reset >= FAR then
         passes = false
         break
       end
@@ -84,22 +73,15 @@ if (verb == 'consume' and size > 1) or verb == 'peek' then
       else
         report(0, delay, remaining, reset)
       end
-      if policy.isLast and index < size then
-        olds[count + 1], olds[count + 2], olds[count + 3] = place, pages[place], lives[place]
-        count = count + 3
-      end
-      if isAlone then
-        pages[place], lives[place] = pack(form, clock + life, field, bytes, time, a, b, c), life
-      else
-        member = member + 1
-        counters[member] = pack(form, field, bytes, time, a, b, c)
-      end
-      if policy.isLast and not isAlone then
-        if others ~= '' then
-          local till = unpack('<I6', page)
-          life = till < FAR and till - clock > life and till - clock or life
+      life, member = reset > life and reset or life, member + 1
+      counters[member] = pack(form, field, bytes, clock + reset, time, a, b, c)
+      if policy.isLast then
+        if index < size then
+          olds[count + 1], olds[count + 2], olds[count + 3] = place, pages[place], lives[place]
+          count = count + 3
         end
-        pages[place], lives[place] = pack('<I6', clock + life) .. concat(counters, '', 1, member) .. others, life
+        pages[place] = member == 1 and others == '' and counters[1] or concat(counters, '', 1, member) .. others
+        lives[place] = othersTill - clock > life and othersTill - clock or life
       end
     end
     if not passes then

@@ -17,7 +17,8 @@ export interface Charge {
   readonly key: string;
   /**
    * Where a store of values may keep it together with others that are charged with it, so that they
-   * are read and written at once; always the same for a key. Default: in a value of its own.
+   * are read and written at once; always the same for a key, and none for an algorithm whose states
+   * grow. Default: in a value of its own.
    */
   readonly shared?: SharedValue | undefined;
   /** Whole units, 0 or more; for `block`, the whole milliseconds it lasts. */

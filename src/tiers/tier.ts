@@ -1,5 +1,7 @@
 import { asPromise } from '../identity/as-promise.js';
 import { tuple } from '../identity/tuple.js';
+import { algorithms } from '../algorithms/registry.js';
+import { parseDuration } from '../policies/duration.js';
 import { RecentMap } from '../recent-map.js';
 import { definePolicy } from '../policies/define-policy.js';
 import type { Policy, PolicyOptions } from '../policies/policy.js';
@@ -51,6 +53,20 @@ export class Tier {
     );
   }
 
+  /**
+   * The space of all that it counts, where that is one for every request, as it is unless the window
+   * depends on it, and each counter is of one size.
+   */
+  get steadySpace(): string | undefined {
+    const { name, policy, written, scope } = this;
+    const algorithm = policy?.algorithm ?? written!.algorithm;
+    if (!algorithms[algorithm].isOfOneSize) return undefined;
+    if (policy !== undefined) return this.space(policy);
+    const { window } = written!;
+    if (typeof window === 'function') return undefined;
+    return counterSpace({ name, algorithm, windowMs: parseDuration(window) }, scope);
+  }
+
   private policyWith(numbers: readonly unknown[]): Policy {
     const id = numbers.map((number) => `${typeof number} ${String(number)}`).join();
     const known = this.dynamic.get(id);
@@ -84,6 +100,9 @@ export class Tier {
   }
 }
 
-export function counterSpace(policy: Policy, scope: string): string {
-  return tuple(policy.name, scope, policy.algorithm, String(policy.windowMs));
+export function counterSpace(
+  { name, algorithm, windowMs }: Pick<Policy, 'name' | 'algorithm' | 'windowMs'>,
+  scope: string,
+): string {
+  return tuple(name, scope, algorithm, String(windowMs));
 }

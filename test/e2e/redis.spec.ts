@@ -88,7 +88,7 @@ describe.each(platforms)('with Redis, on $name', ({ name, start }) => {
       { name: 'front', policy: perHour(9), phase: 'edge' },
       { name: 'burst', policy: 'sliding-window-counter:8/1m' },
       { name: 'everybody', policy: perHour(100), by: 'global' },
-      { name: 'daily', policy: 'gcra:7/1d,burst=7' },
+      { name: 'daily', algorithm: 'gcra', limit: () => 7, window: '1d', burst: () => 7 },
       { name: 'exact', policy: 'sliding-window-log:6/1h' },
     ];
     const { ask, app } = await startSearch(tiers, { prefix, headers: ['draft-8'] });
@@ -104,10 +104,11 @@ describe.each(platforms)('with Redis, on $name', ({ name, start }) => {
     expect(answer.headers['ratelimit']).toMatch(
       /^"front";r=6;t=\d+, "burst";r=5;t=\d+, "everybody";r=97;t=\d+, "daily";r=4;t=\d+, "exact";r=3;t=\d+$/,
     );
-    expect(await limiter.consume('daily', ip, { cost: 3 })).toMatchObject({ remaining: 1 });
+    const daily = { name: 'daily', policy: 'gcra:7/1d,burst=7' } as const;
+    expect(await limiter.consume(daily, ip, { cost: 3 })).toMatchObject({ remaining: 1 });
     expect(await limiter.reset('burst', ip)).toMatchObject({ remaining: 8 });
     expect(await limiter.block('front', ip, '1h')).toMatchObject({ remaining: 0 });
-    expect(await limiter.peek('daily', ip)).toMatchObject({ remaining: 1 });
+    expect(await limiter.peek(daily, ip)).toMatchObject({ remaining: 1 });
     expect((await ask('/find')).status).toBe(429);
     expect(await limiter.unblock('front', ip)).toMatchObject({ remaining: 6 });
     expect((await ask('/find')).headers['ratelimit']).toMatch(

@@ -207,6 +207,83 @@ describe('the time to live', () => {
   });
 });
 
+describe('the time to live of a value of several counters', () => {
+  const texts = TEN_AN_HOUR.filter((text) => !text.startsWith('sliding-window-log'));
+  /** Of one value: each of an hour, and a neighbour that is full again within a minute. */
+  function valueOf(text: PolicyText): { value: string; long: Charge; short: Charge } {
+    const value = newSubject();
+    const charge = (written: PolicyText, field: number): Charge => ({
+      ...chargeOf(policyOf(written), newSubject()),
+      shared: { key: value, field },
+    });
+    return { value, long: charge(text, 1), short: charge('token-bucket:10/1m', 2) };
+  }
+  const ask = (verb: Verb, ...charges: Charge[]): Promise<readonly Decision[]> =>
+    store.decide({ verb, charges });
+
+  async function expectEnd(value: string, resetAfterMs: number): Promise<void> {
+    const life = await redis.pttl(value);
+    expect(life).toBeLessThanOrEqual(resetAfterMs + SKEW_MS);
+    expect(life).toBeGreaterThan(resetAfterMs - 2_000);
+  }
+
+  it.each(texts)('is that of the last to be full again: %s', async (text) => {
+    const { value, long, short } = valueOf(text);
+    const [first] = await ask('consume', long, short);
+
+    await expectEnd(value, first!.resetAfterMs);
+    await ask('consume', short);
+    await expectEnd(value, first!.resetAfterMs);
+  });
+
+  it.each(
+    texts.flatMap((text) =>
+      (['reset', 'unblock', 'refund'] as const).map((verb): [PolicyText, typeof verb] => [
+        text,
+        verb,
+      ]),
+    ),
+  )('is shorter again when the longest has gone: %s, %s', async (text, verb) => {
+    const { value, long, short } = valueOf(text);
+    if (verb !== 'unblock') await ask('consume', long, short);
+    else await ask('consume', short);
+    if (verb === 'unblock') await ask('block', { ...long, cost: 30 * HOUR });
+
+    await ask(verb, long);
+
+    expect((await ask('peek', long))[0]).toMatchObject({ resetAfterMs: 0 });
+    await expectEnd(value, 6_000);
+  });
+
+  it.each(texts)('is mended with a clock that was ahead: %s', async (text) => {
+    const { value, long, short } = valueOf(text);
+    const ahead = atTime(scriptRunnerFor(redis, 'redis'), () => Date.now() + 100 * 8760 * HOUR);
+    await new RedisStore(ahead).decide({ verb: 'consume', charges: [long, short] });
+
+    const decisions = await ask('consume', long, short);
+
+    await expectEnd(value, Math.max(...decisions.map(({ resetAfterMs }) => resetAfterMs)));
+  });
+
+  it('drops what nobody asks for any more once it has long been full', async () => {
+    const { value, long, short } = valueOf('gcra:10/1h');
+    const gone = Array.from({ length: 50 }, (_, index): Charge => ({
+      ...chargeOf(policyOf('fixed-window:10/1ms'), newSubject()),
+      shared: { key: value, field: 100 + index },
+    }));
+    await ask('charge', long, short, ...gone);
+    const [before] = [await redis.strlen(value)];
+
+    await eventually('they are gone', async () => {
+      await ask('charge', short);
+      return (await redis.strlen(value)) < before / 10;
+    });
+    await ask('consume', long, short);
+
+    expect(await redis.strlen(value)).toBe(72);
+  });
+});
+
 // RED-34: the state was made by a clock that Redis no longer has.
 describe('a state from the future', () => {
   it.each(
