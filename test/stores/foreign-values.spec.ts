@@ -163,8 +163,8 @@ describe.each(kinds)('a foreign value under %s, that could have more: %s', (text
         await redis.set(charge.key, Buffer.from([1, 2, 3, 4, length, ...ends, 1, 2, 3]));
         const decisions = [];
         for (let n = 0; n < 12; n++) decisions.push((await ask('consume', charge))[0]!);
-        const bytes = await redis.strlen(charge.key);
-        return { count: decisions.filter(({ allowed }) => allowed).length, isSmall: bytes < 200 };
+        const size = await redis.strlen(charge.key);
+        return { count: decisions.filter(({ allowed }) => allowed).length, isSmall: size < 200 };
       }),
     );
 

@@ -221,19 +221,23 @@ describe('the time to live of a value of several counters', () => {
   const ask = (verb: Verb, ...charges: Charge[]): Promise<readonly Decision[]> =>
     store.decide({ verb, charges });
 
-  async function expectEnd(value: string, resetAfterMs: number): Promise<void> {
+  /** A script takes a moment, and so does a test. */
+  const justOver = (resetAfterMs: number): { min: number; max: number } => ({
+    min: resetAfterMs - 2_000,
+    max: resetAfterMs + SKEW_MS,
+  });
+  const isWithin = async (value: string, { min, max }: { min: number; max: number }) => {
     const life = await redis.pttl(value);
-    expect(life).toBeLessThanOrEqual(resetAfterMs + SKEW_MS);
-    expect(life).toBeGreaterThan(resetAfterMs - 2_000);
-  }
+    return life >= min && life <= max ? 'within' : `${life} ms, not ${min} to ${max}`;
+  };
 
   it.each(texts)('is that of the last to be full again: %s', async (text) => {
     const { value, long, short } = valueOf(text);
     const [first] = await ask('consume', long, short);
 
-    await expectEnd(value, first!.resetAfterMs);
+    expect(await isWithin(value, justOver(first!.resetAfterMs))).toBe('within');
     await ask('consume', short);
-    await expectEnd(value, first!.resetAfterMs);
+    expect(await isWithin(value, justOver(first!.resetAfterMs))).toBe('within');
   });
 
   it.each(
@@ -252,7 +256,7 @@ describe('the time to live of a value of several counters', () => {
     await ask(verb, long);
 
     expect((await ask('peek', long))[0]).toMatchObject({ resetAfterMs: 0 });
-    await expectEnd(value, 6_000);
+    expect(await isWithin(value, justOver(6_000))).toBe('within');
   });
 
   it.each(texts)('is mended with a clock that was ahead: %s', async (text) => {
@@ -262,7 +266,12 @@ describe('the time to live of a value of several counters', () => {
 
     const decisions = await ask('consume', long, short);
 
-    await expectEnd(value, Math.max(...decisions.map(({ resetAfterMs }) => resetAfterMs)));
+    expect(
+      await isWithin(
+        value,
+        justOver(Math.max(...decisions.map(({ resetAfterMs }) => resetAfterMs))),
+      ),
+    ).toBe('within');
   });
 
   it('drops what nobody asks for any more once it has long been full', async () => {
