@@ -108,8 +108,9 @@ export class Breaker {
    * change. Any other open time is kept, or a server that comes and goes would open it each time.
    */
   look(): void {
-    if (this.current === 'open' && this.isLasting)
+    if (this.current === 'open' && this.isLasting) {
       this.openUntil = Math.min(this.openUntil, this.clock.now());
+    }
   }
 
   private isLate(askedAt: number): boolean {

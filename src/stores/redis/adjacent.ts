@@ -28,14 +28,20 @@ export function inOrderAsked(
   return decisions;
 }
 
-/** Whether one that is not the charge before has its value: mostly they are few, and none has. */
+/** Whether a value comes again after another one. */
 function isInterleaved(charges: readonly Charge[]): boolean {
-  for (let index = 2; index < charges.length; index++) {
-    const key = valueKeyOf(charges[index]!);
-    if (key === valueKeyOf(charges[index - 1]!)) continue;
-    for (let before = index - 2; before >= 0; before--) {
-      if (key === valueKeyOf(charges[before]!)) return true;
+  let last: string | undefined;
+  // Mostly all are of one value, and nothing has to be remembered.
+  let seen: Set<string> | undefined;
+  for (const charge of charges) {
+    const key = valueKeyOf(charge);
+    if (key === last) continue;
+    if (last !== undefined) {
+      seen ??= new Set();
+      if (seen.has(key)) return true;
+      seen.add(last);
     }
+    last = key;
   }
   return false;
 }

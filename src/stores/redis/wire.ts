@@ -106,8 +106,9 @@ export function decode(operations: readonly Operation[], reply: unknown): Reply 
   if (!Array.isArray(reply)) throw new Error('the script replied with no list');
   const parts = new Parts(reply);
   const time = parts.next();
-  if (reply.length === 1 && operations.some(({ charges }) => charges.length > 0))
+  if (reply.length === 1 && operations.some(({ charges }) => charges.length > 0)) {
     return { time, outcomes: undefined };
+  }
   const outcomes = operations.map(({ charges }) => outcomeOf(charges, parts));
   if (!parts.areOver) throw new Error('the script replied with more than was asked');
   return { time, outcomes };
