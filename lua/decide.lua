@@ -176,7 +176,7 @@ for index = 1, tonumber(args[at + 1]) or 0 do
   end
 end
 
--- A key without a time to live would stay for ever; whoever touches it gives it one.
+-- A key without a time to live would stay for ever; whoever touches it gives it one, but for a peek.
 for place, life in pairs(tools and lives or {}) do
   if not life and call('PTTL', keys[place]) == -1 then
     lives[place] = tools.lifeOf(pages[place] or '')

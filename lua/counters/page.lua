@@ -36,7 +36,7 @@ end
 -- Where the counters of a page are, by field, all as they stand that are not among those of a shape
 -- from the first of that page on, and when the last of these says nothing any more.
 local function layout(page, shape, first)
-  local positions, others, till, own = {}, '', 0, {}
+  local positions, others, till, own = {}, {}, 0, {}
   for index = first, shape.size do
     own[shape[index].field] = true
     if shape[index].isLast then
@@ -47,10 +47,11 @@ local function layout(page, shape, first)
     if own[counter.field] then
       positions[counter.field] = counter.at
     elseif counter.till + SKEW_MS > clock then
-      others, till = others .. string.sub(page, counter.at, counter.next - 1), math.max(till, counter.till)
+      others[#others + 1] = string.sub(page, counter.at, counter.next - 1)
+      till = math.max(till, counter.till)
     end
   end
-  return positions, others, till
+  return positions, concat(others), till
 end
 
 -- A page, the counters in it, and of that of a policy the end of its block, its time, and what its
