@@ -1,6 +1,7 @@
 -- Several charges, all or none, or to peek at them: each is decided on what the ones before it leave,
 -- then all stay charged or none does.
-local function several(shape, size, isConsume)
+local function several(shape, isConsume)
+  local size = shape.size
   -- What the charges of an operation found, by index; by counter, the operation that last charged it.
   local found, oldPages, oldLives, waits, delays, charged = {}, {}, {}, {}, {}, {}
   -- By place, the operation that last had it.

@@ -89,7 +89,7 @@ if (verb == 'consume' and size > 1) or verb == 'peek' then
         place = olds[index]
         pages[place], lives[place] = olds[index + 1], olds[index + 2]
       end
-      said, carefully = before, carefully or careful().several(shape, size, isConsume)
+      said, carefully = before, carefully or careful().several(shape, isConsume)
       carefully(first)
     end
   end
