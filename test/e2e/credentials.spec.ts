@@ -172,6 +172,8 @@ describe.each(platforms)('credentials, on $name', ({ start }) => {
 
       expect((await ask('/find', key('sk-alice'))).status).toBe(200);
       expect((await ask('/find', key('sk-alice-2'))).status).toBe(429);
+      // Who could not be told would be counted by the address that all have.
+      expect((await ask('/find', key('sk-bob'))).status).toBe(200);
     });
   });
 
