@@ -173,7 +173,8 @@ describe('booting', () => {
       return (await direct.dbsize()) > 0;
     });
 
-    expect(await app.admitted('/find', 3)).toBe(3);
+    // Of another client: this one may have used up its quota until then.
+    expect(await app.admitted('/find', 3, { from: '127.0.0.9' })).toBe(3);
   });
 });
 
