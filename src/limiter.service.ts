@@ -71,11 +71,8 @@ export class LimiterService implements OnApplicationShutdown {
   /** Charges `cost` if it fits. */
   async consume(policy: PolicyRef, key: KeyRef, options?: ConsumeOptions): Promise<Decision> {
     if (options !== undefined) checkNames(options, 'options', COST);
-    const charges = [this.charges.chargeOf(policy, key, options?.cost)];
-    const { store } = this;
-    const operation = { verb: 'consume', charges } as const;
-    if (store.decideNow !== undefined) return store.decideNow(operation)[0]!;
-    return (await store.decide(operation))[0]!;
+    const charge = this.charges.chargeOf(policy, key, options?.cost);
+    return this.store.consumeNow?.(charge) ?? this.decide('consume', charge);
   }
 
   /** Charges all or none, in one step; 256 at most. */

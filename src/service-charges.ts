@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { globalSubject, namedSubject, subjectOf, type Client } from './identity/client.js';
-import { CounterKeys, type Counter } from './identity/counter-keys.js';
+import { CounterKeys } from './identity/counter-keys.js';
 import { NO_ADDRESS } from './identity/request-identity.js';
 import { RecentMap } from './recent-map.js';
 import { checkObject, checkOneOf } from './policies/checks.js';
@@ -59,19 +59,27 @@ export class ServiceCharges {
   chargeOf(ref: PolicyRef, key: KeyRef, cost = 1): Charge {
     checkCost(cost);
     const counted = this.policyOf(ref);
-    const { policy, onStoreFailure } = counted;
-    const counter = this.counterOf(counted, key);
-    return { policy, key: counter.key, shared: counter.shared, cost, onStoreFailure };
+    const charge = typeof key === 'string' ? counted.charges?.get(key) : undefined;
+    const ofOne = charge ?? this.newCharge(counted, key);
+    return cost === 1 ? ofOne : { ...ofOne, cost };
   }
 
-  private counterOf({ space, counters }: CountedPolicy, key: KeyRef): Counter {
-    if (typeof key !== 'string') return this.keys.counter(space, this.subjectOf(key));
-    let known = counters?.get(key);
-    if (known === undefined) {
-      known = this.keys.counter(space, this.subjectOf(key));
-      if (key.length <= REMEMBERED_LENGTH) counters?.set(key, known);
-    }
-    return known;
+  /** Of a cost of 1, which most are. */
+  private newCharge(
+    { policy, space, onStoreFailure, charges }: CountedPolicy,
+    key: KeyRef,
+  ): Charge {
+    const { key: name, shared } = this.keys.counter(space, this.subjectOf(key));
+    const charge = {
+      policy,
+      key: name,
+      shared,
+      memo: { found: undefined },
+      cost: 1,
+      onStoreFailure,
+    };
+    if (typeof key === 'string' && key.length <= REMEMBERED_LENGTH) charges?.set(key, charge);
+    return charge;
   }
 
   private policyOf(ref: PolicyRef): CountedPolicy {
@@ -95,7 +103,7 @@ export class ServiceCharges {
       policy: tier.policy,
       space: tier.space(tier.policy),
       onStoreFailure: tier.onStoreFailure,
-      counters: new RecentMap<string, Counter>(REMEMBERED_KEYS),
+      charges: new RecentMap<string, Charge>(REMEMBERED_KEYS),
     };
     this.tiers.set(ref, made);
     return made;
@@ -179,8 +187,8 @@ interface CountedPolicy {
   /** What is counted under it, apart from who. */
   readonly space: string;
   readonly onStoreFailure: FailurePolicy;
-  /** Of names that were asked for lately. */
-  readonly counters?: RecentMap<string, Counter>;
+  /** Of a cost of 1, of names that were asked for lately. */
+  readonly charges?: RecentMap<string, Charge>;
 }
 
 /** What an object says, in its own order; undefined when it holds more than text and numbers. */

@@ -43,25 +43,39 @@ export function standingAt(
   };
 }
 
-/**
- * The account without what says nothing any more: a state that is full again, a block that is over.
- * `lifeMs` is for how long the rest has to be kept; 0 when nothing is left.
- */
+/** The account without what says nothing any more: a state that is full again, a block that is over. */
 export function trimmed(
   algorithm: Algorithm,
   numbers: PolicyNumbers,
   { state, blockedUntil }: Account,
   clock: number,
-): Account & { readonly lifeMs: number } {
-  const now = state === undefined ? clock : Math.max(clock, state.at);
-  const restMs = state === undefined ? 0 : algorithm.lifeMs(numbers, state, now);
-  const stateMs = restMs > 0 ? restMs + now - clock : 0;
-  const blockMs = Math.max(0, blockedUntil - clock);
+): Account {
   return {
-    state: stateMs > 0 ? state : undefined,
-    blockedUntil: blockMs > 0 ? blockedUntil : 0,
-    lifeMs: Math.max(stateMs, blockMs),
+    state: stateLifeMs(algorithm, numbers, state, clock) > 0 ? state : undefined,
+    blockedUntil: blockedUntil > clock ? blockedUntil : 0,
   };
+}
+
+/** Milliseconds for which an account has to be kept; 0 when it is as good as absent. */
+export function lifeMs(
+  algorithm: Algorithm,
+  numbers: PolicyNumbers,
+  { state, blockedUntil }: Account,
+  clock: number,
+): number {
+  return Math.max(stateLifeMs(algorithm, numbers, state, clock), blockedUntil - clock, 0);
+}
+
+function stateLifeMs(
+  algorithm: Algorithm,
+  numbers: PolicyNumbers,
+  state: State | undefined,
+  clock: number,
+): number {
+  if (state === undefined) return 0;
+  const now = Math.max(clock, state.at);
+  const restMs = algorithm.lifeMs(numbers, state, now);
+  return restMs > 0 ? restMs + now - clock : 0;
 }
 
 /** Milliseconds until `cost` passes, 0 when it passes now, Infinity when it never does. */

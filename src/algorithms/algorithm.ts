@@ -13,11 +13,14 @@ export interface PolicyNumbers {
   readonly unit: number;
 }
 
-/** What is kept for one key. Never changed in place: a new state is made from an old one. */
+/** What is kept for one key. A law never changes it in place: a new state is made from an old one. */
 export interface State {
   /** The time this state was made for; what a clock behind it is held up to. */
   readonly at: number;
 }
+
+/** A state that its only keeper changes. */
+export type Kept<S extends State> = { -readonly [Name in keyof S]: S[Name] };
 
 /**
  * One law: how a state moves with time, what a cost has to wait for, and what a charge leaves.
@@ -58,6 +61,8 @@ export interface Algorithm<S extends State = State> {
   charge(numbers: PolicyNumbers, state: S, cost: number, now: number): S;
   /** Given back, never above full. */
   refund(numbers: PolicyNumbers, state: S, cost: number, now: number): S;
+  /** What is to be kept of a new state: the one kept so far, changed in place, or else a copy. */
+  keep(kept: Kept<S> | undefined, state: S): Kept<S>;
 }
 
 /** `floor(a / b)` and `ceil(a / b)` are exact in doubles for whole numbers up to 2^53. */

@@ -1,4 +1,4 @@
-import { MAX, ceilDiv, floorDiv, type PolicyNumbers, type State } from './algorithm.js';
+import { MAX, ceilDiv, floorDiv, type Kept, type PolicyNumbers, type State } from './algorithm.js';
 
 /**
  * Token bucket, GCRA and leaky bucket move by `rate` whole units a millisecond; one token is `unit`
@@ -39,6 +39,17 @@ export const bucketTraits = {
     state.fullAfter - (now - state.at),
   resetAfterMs: (numbers: PolicyNumbers, state: BucketState): number =>
     numbers.rate === 0 ? 0 : state.fullAfter,
+  keep(
+    kept: Kept<BucketState> | undefined,
+    { at, amount, unit, fullAfter }: BucketState,
+  ): Kept<BucketState> {
+    if (kept === undefined) return { at, amount, unit, fullAfter };
+    kept.at = at;
+    kept.amount = amount;
+    kept.unit = unit;
+    kept.fullAfter = fullAfter;
+    return kept;
+  },
 };
 
 /**

@@ -35,6 +35,13 @@ export const fixedWindow: Algorithm<FixedWindowState> = {
   }),
 
   refund: (_numbers, state, cost) => ({ at: state.at, used: Math.max(0, state.used - cost) }),
+
+  keep(kept, { at, used }) {
+    if (kept === undefined) return { at, used };
+    kept.at = at;
+    kept.used = used;
+    return kept;
+  },
 };
 
 function untilOver(

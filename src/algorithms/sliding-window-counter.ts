@@ -54,12 +54,20 @@ export const slidingWindowCounter: Algorithm<SlidingWindowCounterState> = {
   resetAfterMs: untilOver,
   lifeMs: untilOver,
 
-  charge({ windowMs }, state, cost) {
+  charge({ windowMs }, { at, previous, current }, cost) {
     const most = floorDiv(MAX, windowMs);
-    return { ...state, current: cost > most - state.current ? most : state.current + cost };
+    return { at, previous, current: cost > most - current ? most : current + cost };
   },
 
   refund: (_numbers, state, cost) => ({ ...state, current: Math.max(0, state.current - cost) }),
+
+  keep(kept, { at, previous, current }) {
+    if (kept === undefined) return { at, previous, current };
+    kept.at = at;
+    kept.previous = previous;
+    kept.current = current;
+    return kept;
+  },
 };
 
 function untilOver(

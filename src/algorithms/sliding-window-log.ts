@@ -79,6 +79,8 @@ export const slidingWindowLog: Algorithm<SlidingWindowLogState> = {
       ? { ...state, at: state.times[newest]!, total, end: newest }
       : { ...state, total };
   },
+
+  keep: (kept, state) => Object.assign(kept ?? {}, state),
 };
 
 const used = (state: SlidingWindowLogState): number => state.total - state.before;

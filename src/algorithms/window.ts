@@ -1,8 +1,9 @@
-import type { Algorithm, PolicyNumbers } from './algorithm.js';
+import { floorDiv, type Algorithm, type PolicyNumbers } from './algorithm.js';
 
 /** The start of the epoch-aligned window that `now` is in. */
-export function windowStart(numbers: PolicyNumbers, now: number): number {
-  return now - (now % numbers.windowMs);
+export function windowStart({ windowMs }: PolicyNumbers, now: number): number {
+  // Doubles divide faster than they leave a remainder.
+  return floorDiv(now, windowMs) * windowMs;
 }
 
 /** What the windows have in common: the limit is the capacity, nobody waits in a queue. */

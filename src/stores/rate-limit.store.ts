@@ -10,6 +10,11 @@ export interface SharedValue {
   readonly field: number;
 }
 
+/** What a store in this process found under a key, for when it is asked for it again. */
+export interface Memo {
+  found: object | undefined;
+}
+
 /** One policy counted under one key. */
 export interface Charge {
   readonly policy: Policy;
@@ -21,6 +26,8 @@ export interface Charge {
    * grow. Default: in a value of its own.
    */
   readonly shared?: SharedValue | undefined;
+  /** That of all charges of this counter whose maker keeps one. Default: none. */
+  readonly memo?: Memo | undefined;
   /** Whole units, 0 or more; for `block`, the whole milliseconds it lasts. */
   readonly cost: number;
   /** Counts and reports, but refuses nothing. */
@@ -72,8 +79,8 @@ export abstract class RateLimitStore {
   /** One decision a charge, in order, all or nothing. Rejects only when the store is away. */
   abstract decide(operation: Operation): Promise<readonly Decision[]>;
 
-  /** The same without a promise, where a store has nobody to wait for. */
-  decideNow?(operation: Operation): readonly Decision[];
+  /** A `consume` of one charge without a promise, where a store has nobody to wait for. */
+  consumeNow?(charge: Charge): Decision;
 
   /** Lets go of what the store opened itself. */
   close(): Promise<void> {

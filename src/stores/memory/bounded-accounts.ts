@@ -1,14 +1,7 @@
-import type { State } from '../../algorithms/algorithm.js';
-
-/** An account and what is needed to choose what to forget. */
-interface Kept {
-  state: State | undefined;
-  blockedUntil: number;
-  /** When it is as good as absent. */
-  expiresAt: number;
-  /** Part of the quota that is free, 0 to 1; what forgetting it would give away is the rest. */
-  free: number;
-}
+import type { Account } from '../../algorithms/account.js';
+import type { Policy } from '../../policies/policy.js';
+import type { Charge } from '../rate-limit.store.js';
+import { KeptAccount } from './kept-account.js';
 
 /** Entries looked at for each new key: more than one, so expired entries are gone before they pile up. */
 const SWEPT_PER_INSERT = 2;
@@ -23,7 +16,7 @@ const FREE_ENOUGH = 0.75;
  * used up, so that nobody gets out of a refusal by flooding the map with fresh keys.
  */
 export class BoundedAccounts {
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new Map<string, KeptAccount>();
   private cursor = this.kept.entries();
 
   constructor(private readonly maxKeys: number) {}
@@ -36,8 +29,17 @@ export class BoundedAccounts {
     return this.kept.size >= this.maxKeys;
   }
 
-  get(key: string): Kept | undefined {
+  get(key: string): KeptAccount | undefined {
     return this.kept.get(key);
+  }
+
+  /** The same without a look at the key, where the charge remembers what was found. */
+  find({ key, memo }: Charge): KeptAccount | undefined {
+    const found = memo?.found;
+    if (found instanceof KeptAccount && found.keeper === this) return found;
+    const account = this.kept.get(key);
+    if (memo !== undefined) memo.found = account;
+    return account;
   }
 
   /** Whether a new key may be put, after forgetting another for it where that is needed. */
@@ -46,34 +48,47 @@ export class BoundedAccounts {
       this.sweep(now);
       return true;
     }
-    let freest: readonly [string, Kept] | undefined;
+    let freest: string | undefined;
+    let most = 0;
     for (let looked = 0; looked < CANDIDATES; looked++) {
       const entry = this.next();
       if (entry === undefined) break;
       const [key, account] = entry;
-      if (account.expiresAt <= now) {
-        this.kept.delete(key);
+      if (account.isOver(now)) {
+        this.delete(key);
         return true;
       }
-      if (account.free > (freest?.[1].free ?? 0)) freest = entry;
-      if (account.free >= FREE_ENOUGH) break;
+      const free = account.freePart(now);
+      if (free <= most) continue;
+      freest = key;
+      most = free;
+      if (free >= FREE_ENOUGH) break;
     }
-    return freest !== undefined && this.kept.delete(freest[0]);
+    if (freest === undefined) return false;
+    this.delete(freest);
+    return true;
   }
 
-  put(key: string, account: Kept): void {
-    this.kept.set(key, account);
-  }
-
-  /** Changes an account in its place, which costs less than putting it anew. It has no block. */
-  renew(account: Kept, state: State, expiresAt: number, free: number): void {
-    account.state = state;
-    account.blockedUntil = 0;
-    account.expiresAt = expiresAt;
-    account.free = free;
+  put(
+    key: string,
+    policy: Policy,
+    { state, blockedUntil }: Account,
+    { isOverflow }: { isOverflow: boolean },
+  ): void {
+    const known = this.kept.get(key);
+    if (known === undefined) {
+      this.kept.set(key, new KeptAccount(this, policy, state, blockedUntil, isOverflow));
+    } else {
+      known.policy = policy;
+      known.state = state;
+      known.blockedUntil = blockedUntil;
+    }
   }
 
   delete(key: string): void {
+    const account = this.kept.get(key);
+    if (account === undefined) return;
+    account.keeper = undefined;
     this.kept.delete(key);
   }
 
@@ -81,12 +96,12 @@ export class BoundedAccounts {
     for (let looked = 0; looked < SWEPT_PER_INSERT; looked++) {
       const entry = this.next();
       if (entry === undefined) return;
-      if (entry[1].expiresAt <= now) this.kept.delete(entry[0]);
+      if (entry[1].isOver(now)) this.delete(entry[0]);
     }
   }
 
   /** The next account in turn, from the first again after the last. */
-  private next(): [string, Kept] | undefined {
+  private next(): [string, KeptAccount] | undefined {
     let { done, value } = this.cursor.next();
     if (done === true) {
       this.cursor = this.kept.entries();

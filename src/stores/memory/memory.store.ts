@@ -59,11 +59,11 @@ export class MemoryStore extends RateLimitStore {
   }
 
   /** The same without a promise: nothing here waits. */
-  override decideNow({ verb, charges }: Operation): readonly Decision[] {
+  decideNow({ verb, charges }: Operation): readonly Decision[] {
+    if (verb === 'consume' && charges.length === 1) return [this.consumeNow(charges[0]!)];
     const now = this.clock.now();
     switch (verb) {
       case 'consume':
-        if (charges.length === 1) return [this.consumeOne(charges[0]!, now)];
         return this.decideTogether(charges, now, false);
       case 'peek':
         return this.decideTogether(charges, now, true);
@@ -83,11 +83,12 @@ export class MemoryStore extends RateLimitStore {
   }
 
   /** What most calls are, without the lists that several charges need. */
-  private consumeOne(charge: Charge, now: number): Decision {
+  override consumeNow(charge: Charge): Decision {
+    const now = this.clock.now();
     const { policy, cost } = charge;
     const { law } = policy;
     let home = charge.key;
-    let account = this.accounts.get(home);
+    let account = this.accounts.find(charge);
     if (account === undefined) {
       home = this.homeOf(charge, now);
       account = this.accounts.get(home);
@@ -100,15 +101,27 @@ export class MemoryStore extends RateLimitStore {
     }
     const delayMs = law.delayMs(policy, standing.state);
     const state = law.charge(policy, standing.state, cost, standing.now);
-    const { now: at, behindMs, blockedMs } = standing;
-    const charged = { state, now: at, behindMs, blockedMs, needsRepair: false };
-    const decision = this.decision(policy, charged, 0, delayMs);
-    const expiresAt = now + decision.resetAfterMs;
-    const free = home === charge.key ? decision.remaining / law.capacity(policy) : 0;
-    // What is blocked is not charged.
-    if (account === undefined) this.accounts.put(home, { state, blockedUntil: 0, expiresAt, free });
-    else this.accounts.renew(account, state, expiresAt, free);
-    return decision;
+    const kept = law.keep(account?.state, state);
+    if (account === undefined) {
+      const isOverflow = home !== charge.key;
+      this.accounts.put(home, policy, { state: kept, blockedUntil: 0 }, { isOverflow });
+    } else {
+      // Changed in its place: to put it anew costs more. What is blocked is not charged.
+      account.policy = policy;
+      account.state = kept;
+      account.blockedUntil = 0;
+    }
+    const restMs = law.resetAfterMs(policy, state, standing.now);
+    return {
+      policy: policy.name,
+      allowed: true,
+      limit: policy.limit,
+      remaining: law.remaining(policy, state, standing.now),
+      retryAfterMs: 0,
+      resetAfterMs: restMs > 0 ? restMs + standing.behindMs : 0,
+      delayMs,
+      source: this.source,
+    };
   }
 
   /**
@@ -209,19 +222,9 @@ export class MemoryStore extends RateLimitStore {
   }
 
   private put(key: string, policy: Policy, account: Account, now: number): void {
-    const { lifeMs, ...kept } = trimmed(policy.law, policy, account, now);
-    if (lifeMs === 0) this.accounts.delete(key);
-    else {
-      // An overflow is never forgotten for another key, or a flood would renew it again and again.
-      const free = key.startsWith(OVERFLOW) ? 0 : this.freePart(policy, kept, now);
-      this.accounts.put(key, { ...kept, expiresAt: now + lifeMs, free });
-    }
-  }
-
-  private freePart(policy: Policy, account: Account, now: number): number {
-    const capacity = policy.law.capacity(policy);
-    if (capacity === 0) return 0;
-    return remaining(policy.law, policy, standingAt(policy.law, policy, account, now)) / capacity;
+    const kept = trimmed(policy.law, policy, account, now);
+    if (kept.state === undefined && kept.blockedUntil === 0) this.accounts.delete(key);
+    else this.accounts.put(key, policy, kept, { isOverflow: key.startsWith(OVERFLOW) });
   }
 
   private decision(policy: Policy, standing: Standing, wait: number, delayMs: number): Decision {
