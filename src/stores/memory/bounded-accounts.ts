@@ -54,10 +54,6 @@ export class BoundedAccounts {
       const entry = this.next();
       if (entry === undefined) break;
       const [key, account] = entry;
-      if (account.isOver(now)) {
-        this.delete(key);
-        return true;
-      }
       const free = account.freePart(now);
       if (free <= most) continue;
       freest = key;

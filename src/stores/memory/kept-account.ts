@@ -21,12 +21,12 @@ export class KeptAccount implements Account {
 
   /**
    * Part of the quota that is free, 0 to 1; what forgetting it would give away is the rest. Of an
-   * overflow none is: a flood would renew it again and again.
+   * overflow that is all or nothing: a flood would renew it again and again.
    */
   freePart(now: number): number {
     const { policy, isOverflow } = this;
     const capacity = policy.law.capacity(policy);
-    if (isOverflow || capacity === 0) return 0;
+    if (isOverflow || capacity === 0) return this.isOver(now) ? 1 : 0;
     return remaining(policy.law, policy, standingAt(policy.law, policy, this, now)) / capacity;
   }
 }
