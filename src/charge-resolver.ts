@@ -9,10 +9,14 @@ import type { Policy } from './policies/policy.js';
 import { RateLimitLog } from './rate-limit.log.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import type { Question } from './question.js';
+import { SettledOperations } from './settled-operations.js';
 import { checkCost } from './stores/check-cost.js';
-import type { Charge } from './stores/rate-limit.store.js';
+import type { Charge, Operation } from './stores/rate-limit.store.js';
 import type { RateLimitContext, Resolvable } from './tiers/rate-limit-context.js';
 import type { Tier } from './tiers/tier.js';
+
+/** Null and undefined: the tiers that count it do not apply. */
+type Who = Client | null | undefined | Promise<Client | null | undefined>;
 
 /**
  * What a tier charges for a request: asks the app's resolvers, each within its deadline. A tier
@@ -20,6 +24,8 @@ import type { Tier } from './tiers/tier.js';
  */
 @Injectable()
 export class ChargeResolver {
+  private readonly operations = new SettledOperations();
+
   constructor(
     private readonly settings: RateLimitSettings,
     private readonly keys: CounterKeys,
@@ -27,12 +33,42 @@ export class ChargeResolver {
   ) {}
 
   /**
+   * Who asks, where all tiers count the same client and depend on nothing else. Undefined otherwise,
+   * and where that cannot be told, which `chargeOf` says of each tier.
+   */
+  onlyClient(question: Question): Who {
+    const { tiers } = question;
+    const by = tiers[0]?.by;
+    if (by === undefined || by === 'global' || typeof by === 'function') return undefined;
+    for (const tier of tiers) if (tier.isDynamic || tier.by !== by) return undefined;
+    try {
+      return this.clientBy(by, question);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What tiers consume of their only client, where that is known at once and the same every time. */
+  settled(tiers: readonly Tier[], who: Who): Operation | undefined {
+    if (who === undefined || who === null || who instanceof Promise) return undefined;
+    return this.operations.of(tiers, who, () => ({
+      verb: 'consume',
+      charges: tiers.map((tier) => this.charge(tier, tier.policy!, who, tier.cost as number)),
+      memo: { found: undefined },
+    }));
+  }
+
+  /**
    * Undefined when the tier does not apply. Rejects when its numbers cannot be had. A promise only
    * where somebody has to be asked.
    */
-  chargeOf(tier: Tier, question: Question): Charge | undefined | Promise<Charge | undefined> {
+  chargeOf(
+    tier: Tier,
+    question: Question,
+    who?: Who,
+  ): Charge | undefined | Promise<Charge | undefined> {
     try {
-      if (!tier.isDynamic) return this.chargeIn(tier, question, undefined);
+      if (!tier.isDynamic) return this.chargeIn(tier, question, undefined, who);
       return andThen(this.contextOf(tier, question), (context) =>
         andThen(this.isSkipped(tier, context), (isSkipped) =>
           isSkipped ? undefined : this.chargeIn(tier, question, context),
@@ -48,9 +84,10 @@ export class ChargeResolver {
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
+    who?: Who,
   ): Charge | undefined | Promise<Charge | undefined> {
     const { policy, cost } = tier;
-    const subject = this.subjectOf(tier, question, context);
+    const subject = this.subjectOf(tier, question, context, who);
     if (subject === undefined) return undefined;
     // What most tiers of most requests are, without a function made for each.
     if (!(subject instanceof Promise) && policy !== undefined && typeof cost === 'number') {
@@ -117,14 +154,17 @@ export class ChargeResolver {
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
+    who: Who,
   ): string | Client | undefined | Promise<string | Client | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
     try {
-      const who = typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question);
-      if (!(who instanceof Promise)) return subjectFor(who);
-      return who.then(subjectFor, (error: unknown) =>
-        subjectFor(this.addressInstead(tier, question, error)),
+      const known =
+        who ?? (typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question));
+      if (!(known instanceof Promise)) return subjectFor(known);
+      return known.then<string | Client | undefined, string | Client | undefined>(
+        subjectFor,
+        (error: unknown) => subjectFor(this.addressInstead(tier, question, error)),
       );
     } catch (error) {
       return subjectFor(this.addressInstead(tier, question, error));
@@ -158,10 +198,7 @@ export class ChargeResolver {
     });
   }
 
-  private clientBy(
-    by: 'client' | 'api-key' | 'user' | 'ip',
-    question: Question,
-  ): Client | null | undefined | Promise<Client | null | undefined> {
+  private clientBy(by: 'client' | 'api-key' | 'user' | 'ip', question: Question): Who {
     const { identity } = question.visit;
     switch (by) {
       case 'client':

@@ -39,7 +39,7 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly runner: PhaseRunner,
     private readonly proxies: ProxyWatch,
   ) {
-    this.tiers = settings.tiers.filter(({ phase }) => phase === 'edge');
+    this.tiers = Object.freeze(settings.tiers.filter(({ phase }) => phase === 'edge'));
     if (!settings.enabled || this.tiers.length === 0) return;
     // Fires as soon as the app has an adapter, which is before it has body parsers.
     this.subscription = host.init$.subscribe(() => this.mount(host));

@@ -71,8 +71,11 @@ export class LimiterService implements OnApplicationShutdown {
   /** Charges `cost` if it fits. */
   async consume(policy: PolicyRef, key: KeyRef, options?: ConsumeOptions): Promise<Decision> {
     if (options !== undefined) checkNames(options, 'options', COST);
-    const charge = this.charges.chargeOf(policy, key, options?.cost);
-    return this.store.consumeNow?.(charge) ?? this.decide('consume', charge);
+    const operation = this.charges.consumeOf(policy, key, options?.cost);
+    const decided = this.store.consumeNow?.(operation.charges[0]!);
+    if (decided !== undefined) return decided;
+    const [decision] = await this.store.decide(operation);
+    return decision!;
   }
 
   /** Charges all or none, in one step; 256 at most. */

@@ -11,6 +11,7 @@ import {
   type Charge,
   type Decision,
   type DecisionSource,
+  type Operation,
 } from './stores/rate-limit.store.js';
 import { closedDecision, openDecision } from './stores/uncounted-decision.js';
 import type { Tier } from './tiers/tier.js';
@@ -99,10 +100,13 @@ export class RequestLimiter {
   }
 
   private decideTiers(question: Question): Verdict | Promise<Verdict> {
+    const who = this.resolver.onlyClient(question);
+    const settled = this.resolver.settled(question.tiers, who);
+    if (settled !== undefined) return this.ask(settled, question, settled.charges);
     const prepared: Prepared[] = [];
     let asking: Promise<void>[] | undefined;
     for (const [index, tier] of question.tiers.entries()) {
-      const charge = this.resolver.chargeOf(tier, question);
+      const charge = this.resolver.chargeOf(tier, question, who);
       if (charge instanceof Promise) {
         asking ??= [];
         asking.push(
@@ -137,8 +141,16 @@ export class RequestLimiter {
       else isClosed ||= !answer.allowed && !question.tiers[index]!.isShadow;
     }
     if (charges.length === 0) return this.conclude(question, prepared, []);
+    return this.ask({ verb: isClosed ? 'peek' : 'consume', charges }, question, prepared);
+  }
+
+  private ask(
+    operation: Operation,
+    question: Question,
+    prepared: readonly Prepared[],
+  ): Promise<Verdict> {
     return this.store
-      .decide({ verb: isClosed ? 'peek' : 'consume', charges })
+      .decide(operation)
       .then((decisions) => this.conclude(question, prepared, decisions));
   }
 

@@ -24,6 +24,7 @@ type WrittenTier = RouteMarks['tiers'][number];
 @Injectable()
 export class RoutePlans implements OnModuleInit {
   private readonly plans = new Map<Type, Map<Handler, RoutePlan>>();
+  private readonly lists: (readonly Tier[])[] = [];
   private readonly ids = new RouteIds();
   /** What counts in each shared scope, and where it was first written. */
   private readonly shared = new Map<string, { readonly text: string; readonly option: string }>();
@@ -91,12 +92,22 @@ export class RoutePlans implements OnModuleInit {
       .filter(({ name }) => !isSkipped(name, ofClass) && !isSkipped(name, ofMethod))
       .concat(own);
     const plan = {
-      guard: tiers.filter(({ phase }) => phase === 'guard'),
-      handler: tiers.filter(({ phase }) => phase === 'handler'),
+      guard: this.list(tiers.filter(({ phase }) => phase === 'guard')),
+      handler: this.list(tiers.filter(({ phase }) => phase === 'handler')),
     };
     const plans = this.plans.get(type) ?? new Map<Handler, RoutePlan>();
     this.plans.set(type, plans.set(handler, plan));
     return plan;
+  }
+
+  /** The same list for routes with the same tiers. */
+  private list(tiers: readonly Tier[]): readonly Tier[] {
+    const known = this.lists.find(
+      (list) => list.length === tiers.length && list.every((tier, index) => tier === tiers[index]),
+    );
+    if (known !== undefined) return known;
+    this.lists.push(Object.freeze(tiers));
+    return tiers;
   }
 
   private tiersOf(marks: RouteMarks, place: string, id: string): Tier[] {

@@ -10,7 +10,7 @@ import { didYouMean } from './policies/nearest.js';
 import type { Policy, PolicyOptions, PolicyText } from './policies/policy.js';
 import { RateLimitSettings } from './rate-limit.settings.js';
 import { RateLimitUsageError, checkCost } from './stores/check-cost.js';
-import type { Charge, FailurePolicy } from './stores/rate-limit.store.js';
+import type { Charge, FailurePolicy, Operation } from './stores/rate-limit.store.js';
 import { FAILURE_POLICIES, checkScope } from './tiers/check-tier.js';
 import { counterSpace } from './tiers/tier.js';
 
@@ -58,28 +58,32 @@ export class ServiceCharges {
   /** Throws a RateLimitUsageError or a RateLimitConfigurationError for what no charge can be. */
   chargeOf(ref: PolicyRef, key: KeyRef, cost = 1): Charge {
     checkCost(cost);
-    const counted = this.policyOf(ref);
-    const charge = typeof key === 'string' ? counted.charges?.get(key) : undefined;
-    const ofOne = charge ?? this.newCharge(counted, key);
-    return cost === 1 ? ofOne : { ...ofOne, cost };
+    const charge = this.consumeOne(this.policyOf(ref), key).charges[0]!;
+    return cost === 1 ? charge : { ...charge, cost };
   }
 
-  /** Of a cost of 1, which most are. */
-  private newCharge(
-    { policy, space, onStoreFailure, charges }: CountedPolicy,
-    key: KeyRef,
-  ): Charge {
-    const { key: name, shared } = this.keys.counter(space, this.subjectOf(key));
-    const charge = {
-      policy,
-      key: name,
-      shared,
-      memo: { found: undefined },
-      cost: 1,
-      onStoreFailure,
-    };
-    if (typeof key === 'string' && key.length <= REMEMBERED_LENGTH) charges?.set(key, charge);
-    return charge;
+  /** A `consume` of it, which most calls are. Throws what `chargeOf` throws. */
+  consumeOf(ref: PolicyRef, key: KeyRef, cost = 1): Operation {
+    if (cost !== 1) return { verb: 'consume', charges: [this.chargeOf(ref, key, cost)] };
+    return this.consumeOne(this.policyOf(ref), key);
+  }
+
+  /** Of a cost of 1. */
+  private consumeOne(counted: CountedPolicy, key: KeyRef): Operation {
+    const { known } = counted;
+    if (typeof key !== 'string') return this.newConsume(counted, key);
+    let operation = known?.get(key);
+    if (operation === undefined) {
+      operation = this.newConsume(counted, key);
+      if (key.length <= REMEMBERED_LENGTH) known?.set(key, operation);
+    }
+    return operation;
+  }
+
+  private newConsume({ policy, space, onStoreFailure }: CountedPolicy, name: KeyRef): Operation {
+    const { key, shared } = this.keys.counter(space, this.subjectOf(name));
+    const charge = { policy, key, shared, memo: { found: undefined }, cost: 1, onStoreFailure };
+    return { verb: 'consume', charges: [charge], memo: { found: undefined } };
   }
 
   private policyOf(ref: PolicyRef): CountedPolicy {
@@ -103,7 +107,7 @@ export class ServiceCharges {
       policy: tier.policy,
       space: tier.space(tier.policy),
       onStoreFailure: tier.onStoreFailure,
-      charges: new RecentMap<string, Charge>(REMEMBERED_KEYS),
+      known: new RecentMap<string, Operation>(REMEMBERED_KEYS),
     };
     this.tiers.set(ref, made);
     return made;
@@ -187,8 +191,8 @@ interface CountedPolicy {
   /** What is counted under it, apart from who. */
   readonly space: string;
   readonly onStoreFailure: FailurePolicy;
-  /** Of a cost of 1, of names that were asked for lately. */
-  readonly charges?: RecentMap<string, Charge>;
+  /** What names that were asked for lately consume at a cost of 1. */
+  readonly known?: RecentMap<string, Operation>;
 }
 
 /** What an object says, in its own order; undefined when it holds more than text and numbers. */

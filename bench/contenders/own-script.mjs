@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { connect } from '../redis-client.mjs';
 import { KEYS, LIMIT, MINUTE } from '../settings.mjs';
-import { DECIDE_SCRIPT, definePolicy, encode } from '../sluice.mjs';
+import { DECIDE_SCRIPT, definePolicy, encode, planOf } from '../sluice.mjs';
 
 /** What any script does that has our arguments, a clock, and a value that is read and written. */
 const LEAST = `
@@ -42,6 +42,6 @@ function callFor(name, key) {
     window: MINUTE.windowMs,
   });
   const charges = [{ policy, key: `${name}:${key}`, cost: 1 }];
-  const { keys, args } = encode([{ verb: 'consume', charges }]);
+  const { keys, args } = encode([planOf({ verb: 'consume', charges })]);
   return [keys.length, ...keys, ...args];
 }

@@ -12,6 +12,7 @@ import { ApiKeys } from './api-keys.js';
 import type { ApiKeyOptions, IdentityOptions } from './identity-options.js';
 import { DEFAULT_IPV6_PREFIX } from './ip-address.js';
 import type { KeyAnswersOptions } from './key-answers.js';
+import { Users } from './users.js';
 
 /** A revoked key is not to count as its holder's for longer than anybody would believe. */
 const MAX_AGE_MS = 3_600_000;
@@ -19,6 +20,7 @@ const MAX_AGE_MS = 3_600_000;
 /** Identity options, checked, and what is remembered from one request to the next. */
 export interface CheckedIdentity extends IdentityOptions {
   readonly addresses: Addresses;
+  readonly users: Users;
   readonly apiKeys: ApiKeys | undefined;
 }
 
@@ -39,7 +41,7 @@ export function checkIdentity(written: unknown, option: string, timing: Timing):
   if (ip !== undefined) checkIp(ip, `${option}.ip`);
   checkSecret(secret, `${option}.secret`);
   checkBoolean(logIdentity ?? false, `${option}.logIdentity`);
-  return { ...identity, addresses: new Addresses(ip), apiKeys };
+  return { ...identity, addresses: new Addresses(ip), users: new Users(), apiKeys };
 }
 
 function checkIp(written: unknown, option: string): void {

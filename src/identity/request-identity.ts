@@ -121,7 +121,7 @@ export class RequestIdentity {
 
   private userOf(id: unknown): Client | undefined {
     if (id === undefined || id === null) return undefined;
-    const user: Client = { kind: 'user', id: checkedId(id, 'user') };
+    const user = this.identity.users.clientOf(checkedId(id, 'user'));
     if (this.resolved?.kind !== 'api-key') this.resolved = user;
     return user;
   }

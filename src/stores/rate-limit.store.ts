@@ -10,7 +10,7 @@ export interface SharedValue {
   readonly field: number;
 }
 
-/** What a store in this process found under a key, for when it is asked for it again. */
+/** A place for what a store finds or works out, for when it is asked the same again. */
 export interface Memo {
   found: object | undefined;
 }
@@ -26,7 +26,7 @@ export interface Charge {
    * grow. Default: in a value of its own.
    */
   readonly shared?: SharedValue | undefined;
-  /** That of all charges of this counter whose maker keeps one. Default: none. */
+  /** Of what stands under `key`, where charges of it are kept and asked again. Default: none. */
   readonly memo?: Memo | undefined;
   /** Whole units, 0 or more; for `block`, the whole milliseconds it lasts. */
   readonly cost: number;
@@ -47,6 +47,8 @@ export type Verb = 'consume' | 'peek' | 'charge' | 'refund' | 'block' | 'unblock
 export interface Operation {
   readonly verb: Verb;
   readonly charges: readonly Charge[];
+  /** Of the operation itself, where it is kept and asked again. Default: none. */
+  readonly memo?: Memo | undefined;
 }
 
 /** Who decided: a store, or what stands in for it while it is away. */

@@ -1,6 +1,7 @@
 import { algorithmNames, type AlgorithmName } from '../../src/algorithms/registry.js';
 import { DECIDE_SCRIPT } from '../../src/stores/redis/script.generated.js';
 import { scriptRunnerFor, type ScriptRunner } from '../../src/stores/redis/script-runner.js';
+import { planOf } from '../../src/stores/redis/plan.js';
 import { decode, encode } from '../../src/stores/redis/wire.js';
 import { Model } from '../model/model.js';
 import { randomTrace, replay } from '../model/trace.js';
@@ -36,9 +37,10 @@ async function differencesOf(
     const { t } = trace.steps[from]!;
     const steps = trace.steps.slice(from, from + BATCH).map((step) => ({ ...step, t }));
     const operations = steps.map((step) => decideStep(step, policies, `batch:${name}:${seed}`));
-    const { keys, args } = encode(operations);
+    const plans = operations.map(planOf);
+    const { keys, args } = encode(plans);
     const reply = await atTime(runner, () => t).run(DECIDE_SCRIPT, keys, args);
-    for (const [index, decided] of decode(operations, reply).outcomes!.entries()) {
+    for (const [index, decided] of decode(plans, reply).outcomes!.entries()) {
       const expected = replay(model, trace.policies, steps[index]!);
       const answer = decided instanceof Error ? decided : outcome(decided[0]!);
       if (answer instanceof Error || !sameOutcome(answer, expected)) {

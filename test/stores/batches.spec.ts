@@ -3,8 +3,9 @@ import { Deadlines } from '../../src/stores/availability/deadlines.js';
 import { Gate } from '../../src/stores/availability/gate.js';
 import { StoreHealth } from '../../src/stores/availability/store-health.js';
 import { MemoryStore } from '../../src/stores/memory/memory.store.js';
-import type { Charge, Decision, Operation } from '../../src/stores/rate-limit.store.js';
+import type { Charge, Decision } from '../../src/stores/rate-limit.store.js';
 import { Batches } from '../../src/stores/redis/batches.js';
+import { planOf, type Plan } from '../../src/stores/redis/plan.js';
 import type { Outcome } from '../../src/stores/redis/wire.js';
 import { ManualClock } from '../../src/testing/manual-clock.js';
 import { policyOf } from '../support/policies.js';
@@ -44,11 +45,11 @@ function make(timeoutMs = 100): void {
   batches = new Batches({ send, clock, deadlines, gate });
 }
 
-function send(operations: readonly Operation[], askedAt: number): Promise<readonly Outcome[]> {
+function send(plans: readonly Plan[], askedAt: number): Promise<readonly Outcome[]> {
   // What is sent is not changed any more.
-  const asked = [...operations];
+  const asked = [...plans];
   const names = asked.map(({ charges }) => charges[0]!.key);
-  const charges = asked.reduce((sum, operation) => sum + operation.charges.length, 0);
+  const charges = asked.reduce((sum, plan) => sum + plan.charges.length, 0);
   return new Promise((resolve, reject) => {
     sent.push({
       names,
@@ -74,7 +75,7 @@ function ask(name: string, charges = 1, shared?: string): void {
       return { policy: POLICY, key, shared: value, cost: 1 };
     }),
   } as const;
-  batches.decide(operation).then(
+  batches.decide(planOf(operation)).then(
     ([decision]) => ends.set(name, `decided ${decision!.policy}`),
     (error: Error) => ends.set(name, error.name === 'Error' ? error.message : error.name),
   );

@@ -10,6 +10,7 @@ import {
   scriptRunnerFor,
   type ScriptRunner,
 } from '../../src/stores/redis/script-runner.js';
+import { planOf } from '../../src/stores/redis/plan.js';
 import { encode } from '../../src/stores/redis/wire.js';
 import { eventually } from '../support/eventually.js';
 import { TEN_AN_HOUR, chargeOf, newSubject, policyOf } from '../support/policies.js';
@@ -381,7 +382,7 @@ describe('the script', () => {
       { verb: 'consume', charges: [bad] },
       { verb: 'consume', charges: [good] },
     ];
-    const { keys, args } = encode(operations);
+    const { keys, args } = encode(operations.map(planOf));
     args[place] = text;
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
@@ -398,7 +399,7 @@ describe('the script', () => {
     ['operations', 16],
   ])('counts no further than its arguments when told of 2^53 − 1 %s', async (_what, place) => {
     const charges = [chargeOf(policyOf('token-bucket:10/1h'), newSubject())];
-    const { keys, args } = encode([{ verb: 'consume', charges }]);
+    const { keys, args } = encode([planOf({ verb: 'consume', charges })]);
     args[place] = String(MAX);
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
@@ -418,7 +419,7 @@ describe('the script', () => {
     ['gcra:10/1h', 'block', 3650 * 24 * HOUR],
   ])('writes numbers out in full: %s, %s %i (SEC-45)', async (text, verb, cost) => {
     const once = chargeOf(policyOf(text), newSubject());
-    const { keys, args } = encode([{ verb, charges: [{ ...once, cost }] }]);
+    const { keys, args } = encode([planOf({ verb, charges: [{ ...once, cost }] })]);
 
     const reply = await redis.eval(DECIDE_SCRIPT.lua, keys.length, ...keys, ...args);
 

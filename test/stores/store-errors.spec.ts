@@ -8,6 +8,7 @@ import {
   withoutArguments,
   type StoreErrorKind,
 } from '../../src/stores/redis/store-error.js';
+import { planOf } from '../../src/stores/redis/plan.js';
 import { decode } from '../../src/stores/redis/wire.js';
 import { eventually } from '../support/eventually.js';
 import { FaultProxy } from '../support/fault-proxy.js';
@@ -501,7 +502,7 @@ describe('an error', () => {
       const charges = [chargeOf(policyOf('gcra:10/1h'), newSubject())];
 
       const thrown = await failure(
-        Promise.resolve().then(() => decode([{ verb: 'consume', charges }], reply)),
+        Promise.resolve().then(() => decode([planOf({ verb: 'consume', charges })], reply)),
       );
 
       expect((thrown as Error).message).toMatch(/^the script/);

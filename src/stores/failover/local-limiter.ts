@@ -49,20 +49,21 @@ export class LocalLimiter {
 
   /** The store has decided these. What it admits counts here too, if it goes away. */
   noteDecided({ verb, charges }: Operation, decisions: readonly Decision[]): void {
+    const now = this.clock.now();
     switch (verb) {
       case 'peek':
         return;
       case 'consume':
         if (refuses(decisions, charges)) return;
         for (let index = 0; index < charges.length; index++) {
-          if (decisions[index]!.allowed) this.noteUnits(charges[index]!, charges[index]!.cost);
+          if (decisions[index]!.allowed) this.noteUnits(charges[index]!, charges[index]!.cost, now);
         }
         return;
       case 'charge':
-        for (const charge of charges) this.noteUnits(charge, charge.cost);
+        for (const charge of charges) this.noteUnits(charge, charge.cost, now);
         return;
       case 'refund':
-        for (const charge of charges) this.noteUnits(charge, -charge.cost);
+        for (const charge of charges) this.noteUnits(charge, -charge.cost, now);
         return;
       default:
         for (const { key } of charges) this.orders.delete(key);
@@ -151,7 +152,7 @@ export class LocalLimiter {
     return this.memory.decideNow({ verb, charges: shares });
   }
 
-  private noteUnits({ key, policy }: Charge, cost: number): void {
+  private noteUnits({ key, policy }: Charge, cost: number, now: number): void {
     if (cost === 0) return;
     let units = this.admitted.get(key);
     if (units === undefined) {
@@ -159,7 +160,7 @@ export class LocalLimiter {
       units = new CountedUnits();
       this.admitted.set(key, units);
     }
-    units.add(policy, cost, this.clock.now());
+    units.add(policy, cost, now);
   }
 
   private owe(

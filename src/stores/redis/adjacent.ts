@@ -1,5 +1,5 @@
 import type { Charge, Decision } from '../rate-limit.store.js';
-import { valueKeyOf } from './wire.js';
+import { valueKeyOf } from './value-key.js';
 
 /**
  * The places of charges in an order in which those of one value follow each other, which the script

@@ -2,8 +2,9 @@ import type { Clock } from '../../clock.js';
 import { DeadlineError } from '../../deadline.js';
 import { Timed, type Deadlines } from '../availability/deadlines.js';
 import type { Gate } from '../availability/gate.js';
-import type { Decision, Operation } from '../rate-limit.store.js';
-import { valueKeyOf, type Outcome } from './wire.js';
+import type { Decision } from '../rate-limit.store.js';
+import type { Plan } from './plan.js';
+import type { Outcome } from './wire.js';
 
 /** A batch holds Redis for as long as its script runs: 0.2 to 0.4 ms for so many values of clients. */
 const MAX_VALUES = 64;
@@ -13,7 +14,7 @@ const MAX_UNDER_WAY = 2;
 const MAX_HOLD_MS = 5;
 
 /** `askedAt` is when the first of them was asked, by the clock of the batches. */
-type Send = (operations: readonly Operation[], askedAt: number) => Promise<readonly Outcome[]>;
+type Send = (plans: readonly Plan[], askedAt: number) => Promise<readonly Outcome[]>;
 
 export interface BatchesOptions {
   readonly send: Send;
@@ -25,7 +26,7 @@ export interface BatchesOptions {
 
 /** Operations that travel together, in the order in which they were asked; never none. */
 interface Batch {
-  readonly operations: Operation[];
+  readonly plans: Plan[];
   readonly waiting: Waiting[];
   values: number;
   isSent: boolean;
@@ -64,16 +65,16 @@ export class Batches {
 
   constructor(private readonly options: BatchesOptions) {}
 
-  decide(operation: Operation): Promise<readonly Decision[]> {
+  decide(plan: Plan): Promise<readonly Decision[]> {
     return new Promise((resolve, reject) => {
       const now = this.options.clock.now();
       // Held through a blocked event loop, it is not to share its deadline with what is asked now.
       if (this.next !== undefined && now - askedAtOf(this.next) > MAX_HOLD_MS) this.flush();
       const batch = (this.next ??= emptyBatch());
       const waiting = new Waiting(this, batch, now, resolve, reject);
-      batch.operations.push(operation);
+      batch.plans.push(plan);
       batch.waiting.push(waiting);
-      batch.values += valuesOf(operation);
+      batch.values += plan.keys.length;
       this.options.deadlines.add(waiting, now);
       if (batch.values >= MAX_VALUES) this.flush();
       else if (this.underWay === 0 && !this.isGathering) this.flush();
@@ -100,8 +101,8 @@ export class Batches {
     const { batch, askedAt } = waiting;
     const place = batch.waiting.indexOf(waiting);
     batch.waiting.splice(place, 1);
-    const [operation] = batch.operations.splice(place, 1);
-    batch.values -= valuesOf(operation!);
+    const [plan] = batch.plans.splice(place, 1);
+    batch.values -= plan!.keys.length;
     if (batch.waiting.length === 0) this.next = undefined;
     this.options.gate.unsent(askedAt);
   }
@@ -126,7 +127,7 @@ export class Batches {
     if (batch === undefined) return;
     this.underWay++;
     batch.isSent = true;
-    this.options.send(batch.operations, askedAtOf(batch)).then(
+    this.options.send(batch.plans, askedAtOf(batch)).then(
       (outcomes) => this.answered(batch, outcomes),
       (error: unknown) => {
         this.over(batch, error);
@@ -161,21 +162,10 @@ export class Batches {
 }
 
 function emptyBatch(): Batch {
-  return { operations: [], waiting: [], values: 0, isSent: false, isOver: false };
+  return { plans: [], waiting: [], values: 0, isSent: false, isOver: false };
 }
 
 /** When the first of them was. */
 function askedAtOf({ waiting: [first] }: Batch): number {
   return first!.askedAt;
-}
-
-function valuesOf({ charges }: Operation): number {
-  let values = 0;
-  let last: string | undefined;
-  for (const charge of charges) {
-    const key = valueKeyOf(charge);
-    if (key !== last) values++;
-    last = key;
-  }
-  return values;
 }

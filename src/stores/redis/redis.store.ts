@@ -4,8 +4,9 @@ import { Deadlines } from '../availability/deadlines.js';
 import { Gate } from '../availability/gate.js';
 import { StoreHealth } from '../availability/store-health.js';
 import { RateLimitStore, type Decision, type Operation } from '../rate-limit.store.js';
-import { adjacentOrder, inOrderAsked } from './adjacent.js';
+import { inOrderAsked } from './adjacent.js';
 import { Batches } from './batches.js';
+import { planOf, type Plan } from './plan.js';
 import { DECIDE_SCRIPT } from './script.generated.js';
 import type { ScriptRunner } from './script-runner.js';
 import { ServerTime } from './server-time.js';
@@ -52,7 +53,7 @@ export class RedisStore extends RateLimitStore {
     this.gate = new Gate(clock, health);
     this.deadlines = new Deadlines(timeoutMs, clock);
     this.batches = new Batches({
-      send: (operations, askedAt) => this.send(operations, askedAt),
+      send: (plans, askedAt) => this.send(plans, askedAt),
       clock,
       deadlines: this.deadlines,
       gate: this.gate,
@@ -62,13 +63,12 @@ export class RedisStore extends RateLimitStore {
   override decide(operation: Operation): Promise<readonly Decision[]> {
     const refusal = this.gate.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const { verb, charges } = operation;
-    const order = adjacentOrder(charges);
-    if (order === undefined) return this.batches.decide(operation);
-    const adjacent = order.map((place) => charges[place]!);
-    return this.batches
-      .decide({ verb, charges: adjacent })
-      .then((decided) => inOrderAsked(decided, order));
+    const plan = planOf(operation);
+    const { order } = plan;
+    const deciding = this.batches.decide(plan);
+    return order === undefined
+      ? deciding
+      : deciding.then((decided) => inOrderAsked(decided, order));
   }
 
   /** A new connection is there: if the breaker is open, the next call looks whether it answers. */
@@ -82,29 +82,26 @@ export class RedisStore extends RateLimitStore {
     return Promise.resolve();
   }
 
-  private async send(
-    operations: readonly Operation[],
-    askedAt: number,
-  ): Promise<readonly Outcome[]> {
-    const outcomes = await this.attempt(operations, askedAt);
+  private async send(plans: readonly Plan[], askedAt: number): Promise<readonly Outcome[]> {
+    const outcomes = await this.attempt(plans, askedAt);
     if (outcomes !== undefined) return outcomes;
     // Too late by a clock that was not this server's: nothing was charged, so again is safe.
     const isInTime = this.clock.now() < askedAt + this.timeoutMs;
-    const again = isInTime ? await this.attempt(operations, askedAt) : undefined;
+    const again = isInTime ? await this.attempt(plans, askedAt) : undefined;
     if (again !== undefined) return again;
     throw new DeadlineError('the store', this.timeoutMs);
   }
 
   private async attempt(
-    operations: readonly Operation[],
+    plans: readonly Plan[],
     askedAt: number,
   ): Promise<readonly Outcome[] | undefined> {
     const deadline =
       this.timeoutMs === Infinity ? undefined : this.serverTime.at(askedAt + this.timeoutMs);
-    const { keys, args } = encode(operations, deadline);
+    const { keys, args } = encode(plans, deadline);
     const sentAt = this.clock.now();
     const reply = await this.runner.run(DECIDE_SCRIPT, keys, args);
-    const { time, outcomes } = decode(operations, reply);
+    const { time, outcomes } = decode(plans, reply);
     this.serverTime.learn(sentAt, this.clock.now(), time);
     if (outcomes === undefined && deadline === undefined) {
       throw new Error('the script replied that it came too late, and was told no deadline');
