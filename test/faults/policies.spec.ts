@@ -96,7 +96,9 @@ describe.each(platforms)('while Redis is away, on $name', (platform) => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/news')));
 
     expect(health.status.failedOver.open - before).toBe(50);
-    expect(log.length - lines).toBeLessThanOrEqual(1);
+    // Attempts to connect are told at debug level, whoever asks meanwhile.
+    const told = log.slice(lines).filter(({ level }) => level !== 'debug');
+    expect(told.slice(1)).toEqual([]);
     for (const { status, headers } of answers) {
       expect(status).toBe(200);
       expect(Object.keys(headers).join()).not.toMatch(/ratelimit/);
