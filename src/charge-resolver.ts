@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { andThen } from './and-then.js';
-import { withDeadline } from './deadline.js';
+import { inTime } from './deadline.js';
 import { asPromise } from './identity/as-promise.js';
 import { globalSubject, namedSubject, type Client } from './identity/client.js';
 import { CounterKeys } from './identity/counter-keys.js';
@@ -14,9 +14,6 @@ import { checkCost } from './stores/check-cost.js';
 import type { Charge, Operation } from './stores/rate-limit.store.js';
 import type { RateLimitContext, Resolvable } from './tiers/rate-limit-context.js';
 import type { Tier } from './tiers/tier.js';
-
-/** Null and undefined: the tiers that count it do not apply. */
-type Who = Client | null | undefined | Promise<Client | null | undefined>;
 
 /**
  * What a tier charges for a request: asks the app's resolvers, each within its deadline. A tier
@@ -33,27 +30,18 @@ export class ChargeResolver {
   ) {}
 
   /**
-   * Who asks, where all tiers count the same client and depend on nothing else. Undefined otherwise,
-   * and where that cannot be told, which `chargeOf` says of each tier.
+   * What all tiers of a question consume, where they depend on nothing but who asks, count the same
+   * client, and that is known at once: the same every time.
    */
-  onlyClient(question: Question): Who {
-    const { tiers } = question;
+  settled({ tiers, asker }: Question): Operation | undefined {
     const by = tiers[0]?.by;
     if (by === undefined || by === 'global' || typeof by === 'function') return undefined;
     for (const tier of tiers) if (tier.isDynamic || tier.by !== by) return undefined;
-    try {
-      return this.clientBy(by, question);
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** What tiers consume of their only client, where that is known at once and the same every time. */
-  settled(tiers: readonly Tier[], who: Who): Operation | undefined {
-    if (who === undefined || who === null || who instanceof Promise) return undefined;
-    return this.operations.of(tiers, who, () => ({
+    const client = asker.by(by);
+    if (client === undefined || client instanceof Promise) return undefined;
+    return this.operations.of(tiers, client, () => ({
       verb: 'consume',
-      charges: tiers.map((tier) => this.charge(tier, tier.policy!, who, tier.cost as number)),
+      charges: tiers.map((tier) => this.charge(tier, tier.policy!, client, tier.cost as number)),
       memo: { found: undefined },
     }));
   }
@@ -62,13 +50,9 @@ export class ChargeResolver {
    * Undefined when the tier does not apply. Rejects when its numbers cannot be had. A promise only
    * where somebody has to be asked.
    */
-  chargeOf(
-    tier: Tier,
-    question: Question,
-    who?: Who,
-  ): Charge | undefined | Promise<Charge | undefined> {
+  chargeOf(tier: Tier, question: Question): Charge | undefined | Promise<Charge | undefined> {
     try {
-      if (!tier.isDynamic) return this.chargeIn(tier, question, undefined, who);
+      if (!tier.isDynamic) return this.chargeIn(tier, question, undefined);
       return andThen(this.contextOf(tier, question), (context) =>
         andThen(this.isSkipped(tier, context), (isSkipped) =>
           isSkipped ? undefined : this.chargeIn(tier, question, context),
@@ -84,10 +68,9 @@ export class ChargeResolver {
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
-    who?: Who,
   ): Charge | undefined | Promise<Charge | undefined> {
     const { policy, cost } = tier;
-    const subject = this.subjectOf(tier, question, context, who);
+    const subject = this.subjectOf(tier, question, context);
     if (subject === undefined) return undefined;
     // What most tiers of most requests are, without a function made for each.
     if (!(subject instanceof Promise) && policy !== undefined && typeof cost === 'number') {
@@ -125,7 +108,7 @@ export class ChargeResolver {
     question: Question,
   ): Promise<boolean> {
     try {
-      const client = await this.clientOf(question);
+      const client = await question.asker.client();
       const answer: unknown = await this.ask(skip, contextFor(question, client), 'skip');
       return answer === true;
     } catch (error) {
@@ -143,7 +126,7 @@ export class ChargeResolver {
   }
 
   private contextOf(tier: Tier, question: Question): RateLimitContext | Promise<RateLimitContext> {
-    const client = this.clientOf(question);
+    const client = question.asker.client();
     if (!(client instanceof Promise)) return contextFor(question, client);
     return client
       .catch((error: unknown) => this.addressInstead(tier, question, error))
@@ -154,15 +137,13 @@ export class ChargeResolver {
     tier: Tier,
     question: Question,
     context: RateLimitContext | undefined,
-    who: Who,
   ): string | Client | undefined | Promise<string | Client | undefined> {
     const { by } = tier;
     if (by === 'global') return globalSubject;
     try {
-      const known =
-        who ?? (typeof by === 'function' ? this.named(by, context!) : this.clientBy(by, question));
-      if (!(known instanceof Promise)) return subjectFor(known);
-      return known.then<string | Client | undefined, string | Client | undefined>(
+      const who = typeof by === 'function' ? this.named(by, context!) : question.asker.by(by);
+      if (!(who instanceof Promise)) return subjectFor(who);
+      return who.then<string | Client | undefined, string | Client | undefined>(
         subjectFor,
         (error: unknown) => subjectFor(this.addressInstead(tier, question, error)),
       );
@@ -174,7 +155,7 @@ export class ChargeResolver {
   private policyOf(tier: Tier, context: RateLimitContext | undefined): Policy | Promise<Policy> {
     if (tier.policy !== undefined) return tier.policy;
     const policy = tier.policyFor(context!);
-    return policy instanceof Promise ? this.inTime(policy, `the policy of '${tier.name}'`) : policy;
+    return this.inTime(policy, `the policy of '${tier.name}'`);
   }
 
   /** Who cannot be told is counted under the address, where the tier limits with what it has. */
@@ -198,35 +179,6 @@ export class ChargeResolver {
     });
   }
 
-  private clientBy(by: 'client' | 'api-key' | 'user' | 'ip', question: Question): Who {
-    const { identity } = question.visit;
-    switch (by) {
-      case 'client':
-        return this.clientOf(question);
-      case 'api-key':
-        return this.keyHolder(question);
-      case 'user':
-        return this.inTime(identity.user(), 'identity.user');
-      case 'ip':
-        return identity.ip();
-    }
-  }
-
-  /** A key that is nobody's is charged to its address, so that guessing is limited. */
-  private keyHolder({
-    visit: { identity },
-  }: Question): Client | undefined | Promise<Client | undefined> {
-    return andThen(this.inTime(identity.apiKey(), 'verify'), (holder) =>
-      holder === null ? identity.ip() : holder,
-    );
-  }
-
-  private clientOf({ visit, phase }: Question): Client | Promise<Client> {
-    const { identity } = visit;
-    if (phase === 'edge' || this.settings.identities.length === 0) return identity.ip();
-    return this.inTime(identity.client(), 'the identity of the client');
-  }
-
   private ask<T extends string | number | boolean | undefined>(
     value: Resolvable<T>,
     context: RateLimitContext | undefined,
@@ -238,8 +190,7 @@ export class ChargeResolver {
   }
 
   private inTime<T>(answer: T | Promise<T>, what: string): T | Promise<T> {
-    if (!(answer instanceof Promise)) return answer;
-    return withDeadline(answer, this.settings.resolverTimeoutMs, what);
+    return inTime(answer, this.settings.resolverTimeoutMs, what);
   }
 }
 
@@ -247,6 +198,6 @@ function contextFor({ request, execution }: Question, client: Client): RateLimit
   return execution === undefined ? { request, client } : { request, client, execution };
 }
 
-function subjectFor(who: string | Client | null | undefined): string | Client | undefined {
-  return typeof who === 'string' ? namedSubject(who) : (who ?? undefined);
+function subjectFor(who: string | Client | undefined): string | Client | undefined {
+  return typeof who === 'string' ? namedSubject(who) : who;
 }

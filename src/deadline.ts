@@ -31,3 +31,8 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number, what: st
     );
   });
 }
+
+/** What is known, or `withDeadline` what is not yet. */
+export function inTime<T>(answer: T | Promise<T>, timeoutMs: number, what: string): T | Promise<T> {
+  return answer instanceof Promise ? withDeadline(answer, timeoutMs, what) : answer;
+}

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@
 import { HttpAdapterHost } from '@nestjs/core';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Subscription } from 'rxjs';
+import { Asker } from './asker.js';
 import { mountEdge, type EdgeDecision } from './edge-mount.js';
 import { holdBack } from './hold-back.js';
 import type { HttpHeader } from './http/rate-limit-headers.js';
@@ -89,6 +90,7 @@ export class Edge implements OnApplicationBootstrap, OnModuleDestroy {
     );
     const question = {
       visit,
+      asker: new Asker(visit.identity, 'edge', this.settings),
       phase: 'edge',
       tiers: this.tiers,
       request,

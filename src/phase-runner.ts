@@ -1,5 +1,6 @@
 import { HttpException, Injectable, type ExecutionContext } from '@nestjs/common';
 import { andThen } from './and-then.js';
+import { Asker } from './asker.js';
 import { holdBack } from './hold-back.js';
 import { problemBody, type Refusal } from './http/problem.js';
 import { rateLimitHeaders, type HttpHeader } from './http/rate-limit-headers.js';
@@ -45,7 +46,8 @@ export class PhaseRunner {
     const carrier = carrierOf(execution);
     const identify = (): RequestIdentity => identityOf(caller, this.settings.identity);
     const visit = carrier === undefined ? new Visit(identify()) : visitOf(carrier, identify);
-    const question = { visit, phase, tiers, request: caller.request, execution };
+    const asker = new Asker(visit.identity, phase, this.settings);
+    const question = { visit, asker, phase, tiers, request: caller.request, execution };
     return andThen(this.limiter.decide(question), (verdict) =>
       this.conclude(verdict, visit, transport, execution),
     );

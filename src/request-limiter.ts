@@ -100,13 +100,12 @@ export class RequestLimiter {
   }
 
   private decideTiers(question: Question): Verdict | Promise<Verdict> {
-    const who = this.resolver.onlyClient(question);
-    const settled = this.resolver.settled(question.tiers, who);
+    const settled = this.resolver.settled(question);
     if (settled !== undefined) return this.ask(settled, question, settled.charges);
     const prepared: Prepared[] = [];
     let asking: Promise<void>[] | undefined;
     for (const [index, tier] of question.tiers.entries()) {
-      const charge = this.resolver.chargeOf(tier, question, who);
+      const charge = this.resolver.chargeOf(tier, question);
       if (charge instanceof Promise) {
         asking ??= [];
         asking.push(

@@ -21,6 +21,7 @@ export interface Caller {
 export const NO_ADDRESS: Client = Object.freeze({ kind: 'ip', id: 'unknown' });
 
 type Holder = Client | null | undefined;
+type User = Client | undefined | Promise<Client | undefined>;
 
 const bundled = new WeakMap<object, RequestIdentity>();
 
@@ -38,7 +39,7 @@ export function identityOf(caller: Caller, identity: CheckedIdentity): RequestId
 
 /**
  * The identities of one request, each worked out when it is first asked for. A key is verified at
- * most once; the user is looked at again until there is one, because a later guard may set it.
+ * most once; the user is looked at each time, because a later guard may set it.
  * Rejects, and never throws, when a function of the app throws or answers nonsense.
  * Answers without a promise where nobody has to be waited for.
  */
@@ -85,7 +86,7 @@ export class RequestIdentity {
     return this.holder;
   }
 
-  user(): Client | undefined | Promise<Client | undefined> {
+  user(): User {
     try {
       const id = this.identity.user?.(this.caller.request);
       const asking = asPromise(id);
@@ -95,11 +96,14 @@ export class RequestIdentity {
     }
   }
 
-  /** A key that is nobody's does not fall back to a user: it is counted under its address. */
-  client(): Client | Promise<Client> {
+  /**
+   * A key that is nobody's does not fall back to a user: it is counted under its address. `askUser`
+   * is called where there is no key.
+   */
+  client(askUser = (): User => this.user()): Client | Promise<Client> {
     const holder = this.apiKey();
-    if (holder instanceof Promise) return holder.then((found) => this.clientBeside(found));
-    return this.clientBeside(holder);
+    if (holder instanceof Promise) return holder.then((found) => this.clientBeside(found, askUser));
+    return this.clientBeside(holder, askUser);
   }
 
   private findHolder(): Holder | Promise<Holder> {
@@ -126,10 +130,10 @@ export class RequestIdentity {
     return user;
   }
 
-  private clientBeside(holder: Holder): Client | Promise<Client> {
+  private clientBeside(holder: Holder, askUser: () => User): Client | Promise<Client> {
     if (holder === null) return this.ip();
     if (holder !== undefined) return holder;
-    const user = this.user();
+    const user = askUser();
     return user instanceof Promise ? user.then((found) => found ?? this.ip()) : (user ?? this.ip());
   }
 }

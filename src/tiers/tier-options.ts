@@ -4,12 +4,12 @@ import type { PolicyText } from '../policies/policy.js';
 import type { FailurePolicy } from '../stores/rate-limit.store.js';
 import type { RateLimitContext, Resolvable } from './rate-limit-context.js';
 
+/** Which client of a request. */
+export type ClientBy = 'client' | 'api-key' | 'user' | 'ip';
+
 /** Whom a tier counts. `'client'` is whoever is asking: API key, else user, else address. */
 export type CountedBy =
-  | 'client'
-  | 'api-key'
-  | 'user'
-  | 'ip'
+  | ClientBy
   | 'global'
   | ((context: RateLimitContext) => string | undefined | Promise<string | undefined>);
 

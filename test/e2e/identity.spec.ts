@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import {
+  LimiterService,
   type CountedBy,
   type IdentityOptions,
   type RateLimitContext,
@@ -271,6 +272,53 @@ describe.each(platforms)('on $name', ({ start }) => {
       await ask('/find', key('made-up'));
 
       expect(verify.mock.calls.map(([given]) => given)).toEqual(['sk-alice', 'made-up']);
+    });
+
+    it.each<[how: string, user: () => string | undefined | Promise<string | undefined>]>([
+      ['at once', () => 'ann'],
+      ['later', () => Promise.resolve('ann')],
+      ['nobody', () => undefined],
+      ['nobody, later', () => Promise.resolve(undefined)],
+      ['an error', () => Promise.reject(new Error('broken'))],
+    ])('asks for the user once a phase, in however many tiers: %s', async (_how, answer) => {
+      const asked = jest.fn(answer);
+      const { ask } = await startSearch({
+        identity: { user: asked },
+        skip: () => false,
+        tiers: [
+          plan({ by: 'client', policy: perMinute(5) }),
+          { name: 'user', by: 'user', policy: perMinute(5) },
+          { name: 'costly', by: 'client', policy: perMinute(5), cost: () => 2 },
+          { name: 'named', by: ({ client }) => client.id, policy: perMinute(5) },
+          { name: 'late', by: 'user', policy: perMinute(5), phase: 'handler' },
+        ],
+      });
+
+      expect((await ask('/find')).status).toBe(200);
+
+      expect(asked).toHaveBeenCalledTimes(2);
+    });
+
+    it('charges one user in all tiers of a phase, whatever the next answer is', async () => {
+      let asked = 0;
+      const { ask, app } = await startSearch({
+        identity: { user: () => `user-${asked++}` },
+        tiers: [
+          plan({ by: 'client', policy: perMinute(5) }),
+          { name: 'user', by: 'user', policy: perMinute(5) },
+          { name: 'costly', by: 'client', policy: perMinute(5), cost: () => 2 },
+        ],
+      });
+      await ask('/find');
+
+      const limiter = app.get(LimiterService);
+      const left = async (policy: string, id: string, cost: number): Promise<number> =>
+        (await limiter.peek(policy, { kind: 'user', id }, { cost })).remaining;
+
+      expect(await left('plan', 'user-0', 1)).toBe(4);
+      expect(await left('user', 'user-0', 1)).toBe(4);
+      expect(await left('user', 'user-1', 1)).toBe(5);
+      expect(asked).toBe(1);
     });
 
     it('does not verify for tiers that do not ask', async () => {

@@ -1,6 +1,7 @@
 import type { Policy } from '../../policies/policy.js';
 import type { Charge, Decision } from '../rate-limit.store.js';
-import type { Plan, Shape } from './plan.js';
+import type { Plan } from './plan.js';
+import type { Shape } from './shape.js';
 
 /** What became of one operation of a batch. */
 export type Outcome = readonly Decision[] | Error;
